@@ -1,0 +1,194 @@
+"""Keeps large tool results from flooding the context of an LLM agent.
+
+Each oversized result is stored in full on disk; the conversation keeps a short preview with the
+path, and once the model has seen a result, its form never changes again.
+
+Example:
+    >>> import tempfile, toolbudget
+    >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+    >>> session.enforce([{"role": "user", "content": "hello"}])
+    [{'role': 'user', 'content': 'hello'}]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolbudget import errors, limits, tokens
+    from toolbudget._core.pure import Candidate, Fingerprint
+    from toolbudget.budget.functions import (
+        Enforcement,
+        Partition,
+        apply_tool_result_budget,
+        build_replacement,
+        collect_candidates_by_message,
+        enforce_tool_result_budget,
+        maybe_persist_large_tool_result,
+        partition_by_prior_decision,
+        select_fresh_to_replace,
+    )
+    from toolbudget.budget.prefix_finding import PrefixFinding
+    from toolbudget.budget.prefix_guard import PrefixGuard
+    from toolbudget.budget.preview import Preview, generate_preview
+    from toolbudget.budget.reconstruct import (
+        provision_content_replacement_state,
+        reconstruct_content_replacement_state,
+    )
+    from toolbudget.budget.report import EnforcementReport, Event, Failure
+    from toolbudget.budget.session import Session
+    from toolbudget.budget.state import (
+        ContentReplacementState,
+        clone_content_replacement_state,
+        create_content_replacement_state,
+    )
+    from toolbudget.errors import (
+        ConfigError,
+        InvalidMessageError,
+        StoreError,
+        ToolBudgetError,
+        TranscriptError,
+    )
+    from toolbudget.limits import (
+        DEFAULT_MAX_RESULT_SIZE_CHARS,
+        MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+        PREVIEW_SIZE_BYTES,
+        Limits,
+    )
+    from toolbudget.storage.records import ContentReplacementRecord
+    from toolbudget.storage.store import (
+        DirectoryStore,
+        MemoryStore,
+        ResultStore,
+        StoredResult,
+        get_tool_result_path,
+        persist_tool_result,
+    )
+    from toolbudget.storage.transcript import Transcript
+
+    __version__: str
+
+# Loaded on first use: a host that only asks for a name should not pay for all of them.
+_HOMES = {
+    "_core.pure": ("Candidate", "Fingerprint"),
+    "budget.functions": (
+        "Enforcement",
+        "Partition",
+        "apply_tool_result_budget",
+        "build_replacement",
+        "collect_candidates_by_message",
+        "enforce_tool_result_budget",
+        "maybe_persist_large_tool_result",
+        "partition_by_prior_decision",
+        "select_fresh_to_replace",
+    ),
+    "budget.prefix_finding": ("PrefixFinding",),
+    "budget.prefix_guard": ("PrefixGuard",),
+    "budget.preview": ("Preview", "generate_preview"),
+    "budget.reconstruct": (
+        "provision_content_replacement_state",
+        "reconstruct_content_replacement_state",
+    ),
+    "budget.report": ("EnforcementReport", "Event", "Failure"),
+    "budget.session": ("Session",),
+    "budget.state": (
+        "ContentReplacementState",
+        "clone_content_replacement_state",
+        "create_content_replacement_state",
+    ),
+    "errors": (
+        "ConfigError",
+        "InvalidMessageError",
+        "StoreError",
+        "ToolBudgetError",
+        "TranscriptError",
+    ),
+    "limits": (
+        "DEFAULT_MAX_RESULT_SIZE_CHARS",
+        "MAX_TOOL_RESULTS_PER_MESSAGE_CHARS",
+        "PREVIEW_SIZE_BYTES",
+        "Limits",
+    ),
+    "storage.records": ("ContentReplacementRecord",),
+    "storage.store": (
+        "DirectoryStore",
+        "MemoryStore",
+        "ResultStore",
+        "StoredResult",
+        "get_tool_result_path",
+        "persist_tool_result",
+    ),
+    "storage.transcript": ("Transcript",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_SUBMODULES = ("errors", "limits", "tokens")
+
+__all__ = [
+    "DEFAULT_MAX_RESULT_SIZE_CHARS",
+    "MAX_TOOL_RESULTS_PER_MESSAGE_CHARS",
+    "PREVIEW_SIZE_BYTES",
+    "Candidate",
+    "ConfigError",
+    "ContentReplacementRecord",
+    "ContentReplacementState",
+    "DirectoryStore",
+    "Enforcement",
+    "EnforcementReport",
+    "Event",
+    "Failure",
+    "Fingerprint",
+    "InvalidMessageError",
+    "Limits",
+    "MemoryStore",
+    "Partition",
+    "PrefixFinding",
+    "PrefixGuard",
+    "Preview",
+    "ResultStore",
+    "Session",
+    "StoreError",
+    "StoredResult",
+    "ToolBudgetError",
+    "Transcript",
+    "TranscriptError",
+    "__version__",
+    "apply_tool_result_budget",
+    "build_replacement",
+    "clone_content_replacement_state",
+    "collect_candidates_by_message",
+    "create_content_replacement_state",
+    "enforce_tool_result_budget",
+    "errors",
+    "generate_preview",
+    "get_tool_result_path",
+    "limits",
+    "maybe_persist_large_tool_result",
+    "partition_by_prior_decision",
+    "persist_tool_result",
+    "provision_content_replacement_state",
+    "reconstruct_content_replacement_state",
+    "select_fresh_to_replace",
+    "tokens",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name, or a public submodule, when it is first asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("toolbudget")
+    elif name in _HOME_OF:
+        value = getattr(importlib.import_module(f"toolbudget.{_HOME_OF[name]}"), name)
+    elif name in _SUBMODULES:
+        return importlib.import_module(f"toolbudget.{name}")
+    else:
+        raise AttributeError(f"module 'toolbudget' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__, *_SUBMODULES})

@@ -1,0 +1,81 @@
+"""The exceptions of this package.
+
+::
+
+    ToolBudgetError
+    ├── ConfigError          (also ValueError)   a limit, path or option that cannot be used
+    ├── InvalidMessageError  (also ValueError)   input that cannot be a message list or body
+    ├── StoreError           (also OSError)      a full text that could not be written
+    └── TranscriptError                          a transcript that cannot be read or written
+
+They live in a module of their own so that every layer can raise them without an import circle.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigError",
+    "InvalidMessageError",
+    "StoreError",
+    "ToolBudgetError",
+    "TranscriptError",
+]
+
+
+class ToolBudgetError(Exception):
+    """Base of everything this package raises on purpose.
+
+    Example:
+        >>> import toolbudget
+        >>> issubclass(toolbudget.ConfigError, toolbudget.ToolBudgetError)
+        True
+    """
+
+
+class ConfigError(ToolBudgetError, ValueError):
+    """A limit, path or option cannot be used; nothing has been changed.
+
+    The message names the field, the value and where the value came from.
+
+    Example:
+        >>> import toolbudget
+        >>> toolbudget.Limits(max_result_chars=0)
+        Traceback (most recent call last):
+            ...
+        toolbudget.errors.ConfigError: max_result_chars (argument) must be a positive number: 0
+    """
+
+
+class InvalidMessageError(ToolBudgetError, ValueError):
+    """The input cannot be a message list; the message names the index or byte offset.
+
+    Example:
+        >>> import toolbudget
+        >>> toolbudget.collect_candidates_by_message([42])
+        Traceback (most recent call last):
+            ...
+        toolbudget.errors.InvalidMessageError: message 0 is neither a mapping nor a message ...
+    """
+
+
+class StoreError(ToolBudgetError, OSError):
+    """A full text could not be stored; the message ends with the operating system's reason.
+
+    ``errno`` is the operating system's number where there is one.
+
+    Example:
+        >>> import errno
+        >>> from toolbudget import StoreError
+        >>> StoreError(errno.ENOSPC, "cannot store result 'toolu_1'").errno == errno.ENOSPC
+        True
+    """
+
+
+class TranscriptError(ToolBudgetError):
+    """A transcript cannot be read, or belongs to another program and must not be written.
+
+    Example:
+        >>> import toolbudget
+        >>> issubclass(toolbudget.TranscriptError, toolbudget.ToolBudgetError)
+        True
+    """
