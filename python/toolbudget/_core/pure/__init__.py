@@ -1,0 +1,61 @@
+"""The pure-Python core: the oracle that the native one is compared with, written to be read.
+
+It is total on odd input and touches no file, clock, environment or random source.
+"""
+
+from __future__ import annotations
+
+from toolbudget._core.pure.candidate import Candidate
+from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared
+from toolbudget._core.pure.collect import Survey, collect
+from toolbudget._core.pure.decision import (
+    Accounting,
+    Adoption,
+    FingerprintCache,
+    Key,
+    Known,
+    PlanOptions,
+    Rule,
+)
+from toolbudget._core.pure.fingerprint import Fingerprint, fingerprint, text_identity
+from toolbudget._core.pure.plan import Plan, plan
+from toolbudget._core.pure.preview import cut_preview
+from toolbudget._core.pure.replacement import (
+    REFERENCE_MAX_CHARS,
+    build_replacement,
+    is_framed_reference,
+)
+from toolbudget._core.pure.rewrite import Change, replace_content, rewrite
+from toolbudget._core.pure.select import select_largest
+from toolbudget._core.pure.size import utf8_length
+
+__all__ = [
+    "REFERENCE_MAX_CHARS",
+    "Accounting",
+    "Adoption",
+    "Candidate",
+    "Change",
+    "Choice",
+    "Fingerprint",
+    "FingerprintCache",
+    "Fresh",
+    "GroupTotals",
+    "Key",
+    "Known",
+    "Plan",
+    "PlanOptions",
+    "Prepared",
+    "Rule",
+    "Survey",
+    "build_replacement",
+    "collect",
+    "cut_preview",
+    "fingerprint",
+    "is_framed_reference",
+    "plan",
+    "replace_content",
+    "rewrite",
+    "select_largest",
+    "text_identity",
+    "utf8_length",
+]

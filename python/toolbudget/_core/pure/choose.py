@@ -1,0 +1,181 @@
+"""Choosing among the fresh results of one group: largest first, previews counted, shrinking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from toolbudget._core.pure.replacement import FRAME_CHARS, build_replacement
+from toolbudget._core.pure.size import utf8_length
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolbudget._core.pure.candidate import Candidate
+    from toolbudget._core.pure.decision import Accounting, Key, PlanOptions
+
+__all__ = ["Choice", "Fresh", "GroupTotals", "Prepared", "choose"]
+
+# Shares of `preview_bytes`, tried in this order until the group fits.
+PREVIEW_STEPS_PERCENT: Final = (100, 50, 25, 10, 0)
+
+
+@dataclass(slots=True)
+class GroupTotals:
+    """Characters of one group by kind; exempt results are in none of them."""
+
+    frozen: int = 0
+    standing: int = 0
+    fresh: int = 0  # before the choice: all fresh ones; choices are taken off in `gained`
+    gained: int = 0
+
+    def visible(self, accounting: Accounting) -> int:
+        """What the limit bounds: with ``originals`` neither previews nor standing replacements."""
+        standing = self.standing if accounting == "visible" else 0
+        return self.frozen + standing + self.fresh - self.gained
+
+
+@dataclass(slots=True)
+class Fresh:
+    """One undecided result and every place in its group where it stands."""
+
+    occurrences: list[Candidate]
+
+    @property
+    def size(self) -> int:
+        """Characters of its text."""
+        return self.occurrences[0].size
+
+    @property
+    def total_chars(self) -> int:
+        """Characters of all its occurrences together."""
+        return self.size * len(self.occurrences)
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A fresh result with the text that may be stored and shown (redacted, if the host asked)."""
+
+    fresh: Fresh
+    parts: tuple[str, ...]
+    text: str
+    _size_bytes: int | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """UTF-8 bytes of the text, counted at first use: most results are never chosen."""
+        if self._size_bytes is None:
+            self._size_bytes = utf8_length(self.text)
+        return self._size_bytes
+
+
+@dataclass(slots=True)
+class Choice:
+    """A fresh result to be replaced, with the replacement it gets if its store succeeds.
+
+    Attributes:
+        key: Which result.
+        occurrences: Where it stands in its group.
+        prepared: The text to store and show.
+        path: The path that the replacement assumes.
+        preview_bytes: Size of the preview at the step that was chosen.
+        replacement: The exact text.
+        totals: The totals of its group.
+        followers: Occurrences in later groups of the call, with the totals of theirs.
+    """
+
+    key: Key
+    occurrences: list[Candidate]
+    prepared: Prepared
+    path: str
+    preview_bytes: int
+    replacement: str
+    totals: GroupTotals
+    followers: list[tuple[Candidate, GroupTotals]] = field(default_factory=list)
+
+    @property
+    def content(self) -> object:
+        """The content as the host gave it."""
+        return self.occurrences[0].content
+
+    @property
+    def size(self) -> int:
+        """Characters of the text that is replaced."""
+        return self.occurrences[0].size
+
+    def build(self, path: str, reader_hint: str | None) -> str:
+        """Build the replacement for a path: the assumed one, or the one the store came to use."""
+        return build_replacement(
+            self.prepared.text,
+            path,
+            preview_bytes=self.preview_bytes,
+            reader_hint=reader_hint,
+            size_bytes=self.prepared.size_bytes,
+        )
+
+
+def choose(
+    prepared: Mapping[Key, Prepared], totals: GroupTotals, options: PlanOptions
+) -> dict[Key, Choice]:
+    """Choose what to replace in a group that is over the limit, and note the gain in ``totals``.
+
+    The first preview size at which the group fits holds for all; if none fits, the smallest one.
+    """
+    largest_first = sorted(prepared.items(), key=lambda item: -item[1].fresh.size)
+    chosen: dict[Key, Choice] = {}
+    gained = 0
+    for preview_bytes in _preview_sizes(totals, options):
+        chosen, gained = _choose_at(largest_first, preview_bytes, totals, options)
+        if totals.visible(options.accounting) - gained <= options.limit:
+            break
+    totals.gained = gained
+    return chosen
+
+
+def _preview_sizes(totals: GroupTotals, options: PlanOptions) -> Iterator[int]:
+    yield options.preview_bytes
+    fixed = totals.frozen + totals.standing
+    if options.accounting == "originals" or fixed > options.limit:
+        return
+    for percent in PREVIEW_STEPS_PERCENT[1:]:
+        yield options.preview_bytes * percent // 100
+
+
+def _choose_at(
+    largest_first: list[tuple[Key, Prepared]],
+    preview_bytes: int,
+    totals: GroupTotals,
+    options: PlanOptions,
+) -> tuple[dict[Key, Choice], int]:
+    chosen: dict[Key, Choice] = {}
+    visible = totals.visible(options.accounting)
+    gained = 0
+    for key, item in largest_first:
+        if visible - gained <= options.limit or item.fresh.size <= FRAME_CHARS:
+            break
+        choice = _build_choice(key, item, preview_bytes, totals, options)
+        if len(choice.replacement) >= choice.size:
+            continue
+        chosen[key] = choice
+        shown = len(choice.replacement) if options.accounting == "visible" else 0
+        gained += (choice.size - shown) * len(choice.occurrences)
+    return chosen, gained
+
+
+def _build_choice(
+    key: Key, item: Prepared, preview_bytes: int, totals: GroupTotals, options: PlanOptions
+) -> Choice:
+    occurrences = item.fresh.occurrences
+    is_json = options.is_stored_as_json(occurrences[0].content)
+    path = options.expected_path(key.tool_use_id, is_json)
+    choice = Choice(
+        key=key,
+        occurrences=occurrences,
+        prepared=item,
+        path=path,
+        preview_bytes=preview_bytes,
+        replacement="",
+        totals=totals,
+    )
+    choice.replacement = choice.build(path, options.reader_hint)
+    return choice

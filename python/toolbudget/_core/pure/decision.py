@@ -1,0 +1,83 @@
+"""Decisions: what identifies one, what was decided before, and by which limits to decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from toolbudget._core.pure.fingerprint import Fingerprint
+
+__all__ = ["Accounting", "Adoption", "FingerprintCache", "Key", "Known", "PlanOptions", "Rule"]
+
+Accounting: TypeAlias = Literal["visible", "originals"]
+Rule: TypeAlias = Literal["running", "resumed", "seen"]
+
+
+class Key(NamedTuple):
+    """Identity of a decision: which id, and which text."""
+
+    tool_use_id: str
+    fingerprint: Fingerprint
+
+
+# A text object (or those of its blocks) by its `id()`, kept alive so that the number stays its own.
+FingerprintCache: TypeAlias = "dict[int | tuple[int, ...], tuple[tuple[object, ...], Fingerprint]]"
+
+
+@dataclass(slots=True)
+class Known:
+    """What was decided before this call.
+
+    Attributes:
+        decisions: By id and fingerprint: the replacement, or ``None`` for a result that was kept.
+        replacements: Every replacement this session or a parent made, by its length: references are
+            known from facts.
+        unapplied: Replacements by id that another program recorded without a fingerprint.
+        fingerprints: Fingerprints of the texts of the call before, by identity of the text.
+    """
+
+    decisions: Mapping[str, Mapping[Fingerprint, str | None]]
+    replacements: Mapping[int, AbstractSet[str]]
+    unapplied: Mapping[str, str] = field(default_factory=dict)
+    fingerprints: FingerprintCache = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """Limits and callbacks of one call.
+
+    Attributes:
+        limit: The largest size of a group in characters; may be infinite.
+        preview_bytes: Size of a preview before any shrinking.
+        accounting: ``visible`` counts previews and standing replacements, ``originals`` does not.
+        reader_hint: A line about the host's own reader.
+        expected_path: Path to show for an id, before any name collision; told if it is a JSON file.
+        is_stored_as_json: Tells whether content is stored as a JSON list.
+        is_exempt_tool: Tells by name whether a tool's limit is infinite.
+        redact: Changes a text before it is stored or previewed.
+        rule: What an undecided result is: fresh (``running``), kept if a later group follows
+            (``resumed``), kept wherever it stands (``seen``).
+        leaves_fresh: Decide nothing about fresh results: only what the rule settles.
+    """
+
+    limit: float
+    preview_bytes: int
+    expected_path: Callable[[str, bool], str]
+    is_stored_as_json: Callable[[object], bool]
+    is_exempt_tool: Callable[[str], bool]
+    accounting: Accounting = "visible"
+    reader_hint: str | None = None
+    redact: Callable[[str], str] | None = None
+    rule: Rule = "running"
+    leaves_fresh: bool = False
+
+
+class Adoption(NamedTuple):
+    """Another program's decision, now bound to the text it was first applied to."""
+
+    key: Key
+    replacement: str
