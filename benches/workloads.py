@@ -1,0 +1,97 @@
+"""The conversations that the benches work on, the same in every run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from toolbudget._core.pure import Known, Plan, PlanOptions
+
+__all__ = ["WORKLOADS", "Workload"]
+
+
+def _result(tool_use_id: str, size_chars: int) -> dict[str, Any]:
+    line = f"{tool_use_id}: a line of a log that says what was done\n"
+    text = (line * (size_chars // len(line) + 1))[:size_chars]
+    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": text}
+
+
+def _turns(count: int, results: int, size_chars: int) -> list[Any]:
+    """Make turns: an answer with its calls, then the message with their results."""
+    messages: list[Any] = []
+    for turn in range(count):
+        ids = [f"toolu_{turn}_{number}" for number in range(results)]
+        calls = [{"type": "tool_use", "id": name, "name": "Bash", "input": {}} for name in ids]
+        blocks = [_result(name, size_chars) for name in ids]
+        messages.append({"role": "assistant", "id": f"msg_{turn}", "content": calls})
+        messages.append({"role": "user", "content": blocks})
+    return messages
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One conversation, and how often which parts of it are there."""
+
+    name: str
+    turns: int
+    results: int
+    size_chars: int
+
+    def messages(self) -> list[Any]:
+        """Make the conversation anew: no object of it has been seen by any core."""
+        return _turns(self.turns, self.results, self.size_chars)
+
+    @property
+    def blocks(self) -> int:
+        """How many results there are."""
+        return self.turns * self.results
+
+    def first(self, core: ModuleType) -> Callable[[], Plan]:
+        """Plan with nothing known: every text is hashed, most are decided about."""
+        return _planning(core, self.messages(), core.Known({}, {}))
+
+    def repeat(self, core: ModuleType) -> Callable[[], Plan]:
+        """Plan once more with what the first pass decided: nothing is left to decide."""
+        messages = self.messages()
+        first: Plan = core.plan(messages, core.Known({}, {}), _options(core))
+        return _planning(core, messages, _known(core, first))
+
+
+def _options(core: ModuleType) -> PlanOptions:
+    options: PlanOptions = core.PlanOptions(
+        limit=200_000,
+        preview_bytes=2_000,
+        expected_path=lambda name, _is_json: f"/sessions/s1/tool-results/{name}.txt",
+        is_stored_as_json=lambda _content: False,
+        is_exempt_tool="Read".__eq__,
+    )
+    return options
+
+
+def _planning(core: ModuleType, messages: list[Any], known: Known) -> Callable[[], Plan]:
+    options = _options(core)
+    plan: Callable[..., Plan] = core.plan
+    return lambda: plan(messages, known, options)
+
+
+def _known(core: ModuleType, plan: Plan) -> Known:
+    decisions: dict[str, dict[Any, str | None]] = {}
+    by_length: dict[int, set[str]] = {}
+    for key in plan.kept:
+        decisions.setdefault(key.tool_use_id, {})[key.fingerprint] = None
+    for choice in plan.choices:
+        key, text = choice.key, choice.replacement
+        decisions.setdefault(key.tool_use_id, {})[key.fingerprint] = text
+        by_length.setdefault(len(text), set()).add(text)
+    known: Known = core.Known(decisions, by_length, {}, plan.fingerprints)
+    return known
+
+
+WORKLOADS = (
+    Workload("one message of 1,000 x 2,000", 1, 1_000, 2_000),
+    Workload("200 turns of 5 x 1,000", 200, 5, 1_000),
+)

@@ -1,0 +1,187 @@
+"""The native core, written in Rust: the same results as :mod:`toolbudget._core.pure`.
+
+The classes of what comes back are those of the pure core. Errors are the same ones too; a defect of
+the Rust code itself is a :class:`toolbudget.errors.ToolBudgetError` that says so.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from toolbudget._core.pure import Change, Fingerprint, Known, Plan, PlanOptions, Survey
+
+__all__ = [
+    "build_replacement",
+    "collect",
+    "cut_preview",
+    "fingerprint",
+    "is_framed_reference",
+    "plan",
+    "replace_content",
+    "rewrite",
+    "select_largest",
+    "utf8_length",
+]
+
+def utf8_length(text: str) -> int:
+    """Count the bytes of ``text`` in UTF-8; a lone surrogate takes three.
+
+    Args:
+        text: Any text; nothing of it is copied if it is ASCII, bounded pieces if not.
+
+    Example:
+        >>> utf8_length("a中😀")
+        8
+    """
+
+def cut_preview(text: str, max_bytes: int) -> tuple[str, bool]:
+    r"""Cut the wire-safe form of ``text`` to at most ``max_bytes`` UTF-8 bytes.
+
+    Lone surrogates and NUL become U+FFFD; the ``<`` of ``<persisted-output`` and
+    ``</persisted-output`` (any case) becomes ``&lt;``. The cut never falls inside a character. When
+    something is left out, the text ends before the last line break that stands strictly past half
+    of ``max_bytes``, if there is one.
+
+    Args:
+        text: Any text; only as much of it is looked at as can be shown.
+        max_bytes: Largest size of the preview in UTF-8 bytes.
+
+    Returns:
+        The preview, and whether anything was left out.
+
+    Raises:
+        OverflowError: ``max_bytes`` is negative.
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> cut_preview("one\ntwo\nthree", 9)
+        ('one\ntwo', True)
+    """
+
+def select_largest(sizes: Iterable[int], total: int, limit: float) -> list[int]:
+    """Choose what to take away so that ``total`` comes down to ``limit``.
+
+    Args:
+        sizes: Size of each item; equal ones are taken in order of appearance.
+        total: What all items and everything fixed beside them add up to.
+        limit: The largest total that is allowed; may be infinite.
+
+    Returns:
+        Indices into ``sizes``, in the order taken.
+
+    Raises:
+        OverflowError: A size does not fit into 64 bits, or the total into 128.
+
+    Example:
+        >>> select_largest([10, 30, 20], total=60, limit=25)
+        [1, 2]
+    """
+
+def fingerprint(parts: Iterable[str]) -> Fingerprint:
+    """Fingerprint the text that ``parts`` make when they are joined, without joining them.
+
+    Args:
+        parts: Any texts; ASCII is hashed where it lies, other text in bounded pieces.
+
+    Example:
+        >>> fingerprint(["ab", "c"]) == fingerprint(["abc"])
+        True
+    """
+
+def build_replacement(
+    text: str,
+    path: str,
+    *,
+    preview_bytes: int,
+    reader_hint: str | None = None,
+    size_bytes: int | None = None,
+) -> str:
+    r"""Build the exact string that stands in for ``text``.
+
+    It depends on nothing but its arguments: no clock, locale or platform takes part in it.
+
+    Args:
+        text: The full text that was stored.
+        path: Where the model can read it.
+        preview_bytes: Largest size of the preview in UTF-8 bytes; 0 leaves the preview out.
+        reader_hint: A line about the host's own reader, behind the path line.
+        size_bytes: UTF-8 bytes of ``text``, if they are known already.
+
+    Raises:
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> print(build_replacement("x" * 5000, "/tmp/t.txt", preview_bytes=10))
+        <persisted-output>
+        Output too large (4.9KB). Full output saved to: /tmp/t.txt
+        <BLANKLINE>
+        Preview (first 10 bytes):
+        xxxxxxxxxx
+        ...
+        </persisted-output>
+    """
+
+def is_framed_reference(text: str) -> bool:
+    r"""Tell whether ``text`` looks like another program's reference: framed, and short.
+
+    Example:
+        >>> is_framed_reference("<persisted-output>\nsaved\n</persisted-output>\n")
+        True
+        >>> is_framed_reference("<persisted-output>\nsaved")
+        False
+    """
+
+def collect(messages: object, is_exempt_tool: Callable[[str], bool]) -> Survey:
+    """Find every tool result of a message list and put the text results into groups.
+
+    Args:
+        messages: A sequence of API messages, transcript records or message objects; none of them is
+            copied or changed.
+        is_exempt_tool: Tells by a tool's name whether its limit is infinite; asked once per name.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+
+    Example:
+        >>> collect([{"role": "user", "content": "hello"}], lambda name: name == "Read")
+        Survey(groups=[], skipped=Counter())
+    """
+
+def plan(messages: object, known: Known, options: PlanOptions) -> Plan:
+    """Decide about every result of a message list that is not decided yet.
+
+    Nothing is changed: neither the messages nor ``known``. Limits and preview sizes beyond 128 bits
+    count as the largest that fit.
+
+    Args:
+        messages: As for :func:`collect`.
+        known: What was decided before.
+        options: Limits and callbacks. A path is asked for once for each result that may be
+            replaced. What a callback raises is raised here, except by ``redact``.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+    """
+
+def rewrite(messages: Sequence[object], changes: Sequence[Change]) -> Sequence[object]:
+    """Apply ``changes`` to a copy that shares every unchanged object with ``messages``.
+
+    Without changes the input itself comes back. A changed message is a shallow copy down to the
+    changed block; a changed tuple becomes a list, another kind of mapping a dict.
+    """
+
+def replace_content(content: object, text: str) -> object:
+    """Put ``text`` in the place of all-text content, in the form that the content had.
+
+    A string (or nothing) becomes a string. A list or tuple becomes a list of one text block, which
+    carries the last ``cache_control`` of the blocks that it stands for.
+
+    Example:
+        >>> replace_content([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "short")
+        [{'type': 'text', 'text': 'short'}]
+    """
+
+def _panic(message: str) -> None:
+    """Panic inside the Rust code, so that tests see what becomes of it.
+
+    Raises:
+        ToolBudgetError: Always, with ``message``.
+    """

@@ -1,0 +1,68 @@
+//! The one mapping to Python's exceptions. They are defined in `toolbudget.errors`.
+
+use std::collections::TryReserveError;
+
+use pyo3::exceptions::{PyException, PyMemoryError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+
+use crate::text;
+
+const SHOWN_VALUE_CHARS: usize = 80;
+
+/// A defect of ours.
+pub(crate) fn internal(py: Python<'_>, problem: &str) -> PyErr {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let message = format!("internal error in the native core: {problem}");
+    match CLASS.import(py, "toolbudget.errors", "ToolBudgetError") {
+        Ok(class) => PyErr::from_type(class.clone(), (message,)),
+        Err(error) => error,
+    }
+}
+
+/// There is no memory for a text.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is used as a function of map_err"
+)]
+pub(crate) fn out_of_memory(error: TryReserveError) -> PyErr {
+    PyMemoryError::new_err(error.to_string())
+}
+
+/// A value that can be no message list, or no element of one.
+pub(crate) fn invalid_message(problem: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = value.py();
+    let error = || -> PyResult<PyErr> {
+        let class = CLASS.import(py, "toolbudget.errors", "InvalidMessageError")?;
+        let message = PyString::new(py, &format!("{problem}: ")).add(shown(value)?)?;
+        Ok(PyErr::from_type(class.clone(), (message.unbind(),)))
+    };
+    error().unwrap_or_else(|error| error)
+}
+
+/// The name of a value's type.
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let name = value.get_type().getattr(intern!(value.py(), "__name__"))?;
+    Ok(name.str()?.to_string_lossy().into_owned())
+}
+
+/// A value as an error message shows it, cut where it is long.
+fn shown<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    let py = value.py();
+    let shown = match value.repr() {
+        Ok(shown) => shown,
+        // A broken `repr` must not hide the real error.
+        Err(error) if error.is_instance_of::<PyException>(py) => {
+            PyString::new(py, &format!("<{}>", type_name(value)?))
+        }
+        Err(error) => return Err(error),
+    };
+    if shown.code_point_len()? <= SHOWN_VALUE_CHARS {
+        return Ok(shown);
+    }
+    let head = text::head(&shown, SHOWN_VALUE_CHARS)?;
+    Ok(head.add(intern!(py, "…"))?.cast_into()?)
+}

@@ -1,0 +1,136 @@
+//! [`toolbudget_core`] as the Python module `toolbudget._core._native`.
+//!
+//! Here Python's objects are read and handed on; every decision is made in the core. The
+//! signatures and their documentation are in `_native.pyi`.
+
+mod classes;
+mod collect;
+mod error;
+mod guard;
+mod items;
+mod knowledge;
+mod known;
+mod number;
+mod options;
+mod plan;
+mod prepared;
+mod replacement;
+mod rewrite;
+mod shape;
+mod text;
+mod texts;
+
+/// The native core; see `_native.pyi`.
+#[pyo3::pymodule]
+mod _native {
+    use pyo3::prelude::*;
+    use pyo3::types::PyString;
+
+    use crate::collect::Collected;
+    use crate::guard::{self, guarded};
+    use crate::{number, replacement, text};
+
+    #[pyfunction]
+    #[pyo3(signature = (text))]
+    fn utf8_length(text: &Bound<'_, PyString>) -> PyResult<usize> {
+        guarded(text.py(), || text::utf8_length(text))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (text, max_bytes))]
+    fn cut_preview<'py>(
+        text: &Bound<'py, PyString>,
+        max_bytes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
+        guarded(text.py(), || replacement::cut_preview(text, max_bytes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (sizes, total, limit))]
+    fn select_largest(
+        sizes: &Bound<'_, PyAny>,
+        total: i128,
+        limit: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<usize>> {
+        guarded(sizes.py(), || {
+            let sizes = number::sizes(sizes)?;
+            let limit = number::limit(limit)?;
+            Ok(toolbudget_core::select_largest(&sizes, total, limit))
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (parts))]
+    fn fingerprint<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        guarded(parts.py(), || replacement::fingerprint(parts))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (text, path, *, preview_bytes, reader_hint=None, size_bytes=None))]
+    fn build_replacement<'py>(
+        text: &Bound<'py, PyString>,
+        path: &Bound<'py, PyAny>,
+        preview_bytes: &Bound<'py, PyAny>,
+        reader_hint: Option<&Bound<'py, PyAny>>,
+        size_bytes: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        guarded(text.py(), || {
+            replacement::build(text, path, preview_bytes, reader_hint, size_bytes)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (text))]
+    fn is_framed_reference(text: &Bound<'_, PyString>) -> PyResult<bool> {
+        guarded(text.py(), || replacement::is_framed_reference(text))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, is_exempt_tool))]
+    fn collect<'py>(
+        messages: &Bound<'py, PyAny>,
+        is_exempt_tool: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || {
+            Collected::of(messages, is_exempt_tool)?.to_survey(messages.py())
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, known, options))]
+    fn plan<'py>(
+        messages: &Bound<'py, PyAny>,
+        known: &Bound<'py, PyAny>,
+        options: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || {
+            crate::plan::plan(messages, known, options)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, changes))]
+    fn rewrite<'py>(
+        messages: &Bound<'py, PyAny>,
+        changes: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || crate::rewrite::rewrite(messages, changes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (content, text))]
+    fn replace_content<'py>(
+        content: &Bound<'py, PyAny>,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(text.py(), || {
+            crate::rewrite::replace_content(Some(content), text)
+        })
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // An attribute only: what is added as a function is public.
+        module.setattr("_panic", pyo3::wrap_pyfunction!(guard::panic, module)?)
+    }
+}

@@ -1,0 +1,92 @@
+//! The options of a plan.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use toolbudget_core::{Accounting, Budget, Options, Rule, preview_window_chars};
+
+use crate::number;
+use crate::text::Wtf8;
+
+/// `PlanOptions` as the core takes them, and the callbacks.
+pub(crate) struct PlanOptions<'py> {
+    pub(crate) core: Options,
+    pub(crate) is_exempt_tool: Bound<'py, PyAny>,
+    pub(crate) callbacks: Callbacks<'py>,
+}
+
+/// What replacements are made with.
+pub(crate) struct Callbacks<'py> {
+    pub(crate) preview_bytes: i128,
+    pub(crate) reader_hint: Option<Wtf8<'py>>,
+    pub(crate) expected_path: Bound<'py, PyAny>,
+    pub(crate) is_stored_as_json: Bound<'py, PyAny>,
+    pub(crate) redact: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> PlanOptions<'py> {
+    pub(crate) fn read(options: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = options.py();
+        let preview_bytes = options.getattr(intern!(py, "preview_bytes"))?;
+        let callbacks = Callbacks {
+            preview_bytes: number::saturating_i128(&preview_bytes)?,
+            reader_hint: optional(options.getattr(intern!(py, "reader_hint"))?)
+                .map(|hint| read_hint(&hint))
+                .transpose()?,
+            expected_path: options.getattr(intern!(py, "expected_path"))?,
+            is_stored_as_json: options.getattr(intern!(py, "is_stored_as_json"))?,
+            redact: optional(options.getattr(intern!(py, "redact"))?),
+        };
+        Ok(Self {
+            core: Options {
+                budget: Budget {
+                    limit: number::limit(&options.getattr(intern!(py, "limit"))?)?,
+                    preview_bytes: callbacks.preview_bytes,
+                    accounting: read_accounting(&options.getattr(intern!(py, "accounting"))?)?,
+                },
+                rule: read_rule(&options.getattr(intern!(py, "rule"))?)?,
+                leaves_fresh: options.getattr(intern!(py, "leaves_fresh"))?.is_truthy()?,
+            },
+            is_exempt_tool: options.getattr(intern!(py, "is_exempt_tool"))?,
+            callbacks,
+        })
+    }
+}
+
+/// A line about the host's own reader, in WTF-8. What is no text is refused.
+pub(crate) fn read_hint<'py>(hint: &Bound<'py, PyAny>) -> PyResult<Wtf8<'py>> {
+    Wtf8::of(hint.cast::<PyString>()?)
+}
+
+/// How many characters of a text previews of at most `preview_bytes` are cut from.
+pub(crate) fn window_chars(preview_bytes: i128) -> usize {
+    match usize::try_from(preview_bytes) {
+        Ok(max_bytes) => preview_window_chars(max_bytes),
+        Err(_) if preview_bytes < 0 => 0,
+        Err(_) => usize::MAX,
+    }
+}
+
+fn optional(value: Bound<'_, PyAny>) -> Option<Bound<'_, PyAny>> {
+    (!value.is_none()).then_some(value)
+}
+
+fn read_accounting(accounting: &Bound<'_, PyAny>) -> PyResult<Accounting> {
+    let is_visible = accounting.eq(intern!(accounting.py(), "visible"))?;
+    Ok(if is_visible {
+        Accounting::Visible
+    } else {
+        Accounting::Originals
+    })
+}
+
+fn read_rule(rule: &Bound<'_, PyAny>) -> PyResult<Rule> {
+    let py = rule.py();
+    Ok(if rule.eq(intern!(py, "seen"))? {
+        Rule::Seen
+    } else if rule.eq(intern!(py, "resumed"))? {
+        Rule::Resumed
+    } else {
+        Rule::Running
+    })
+}

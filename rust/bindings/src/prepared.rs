@@ -1,0 +1,131 @@
+//! Fresh results on the way to a replacement.
+
+use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use toolbudget_core::{Original, Replacement};
+
+use crate::error;
+use crate::options::{Callbacks, window_chars};
+use crate::text::{self, PyText, Wtf8};
+
+/// A fresh result with the text that may be stored and shown.
+pub(crate) struct Prepared<'py> {
+    /// `None` if they are those of the result itself.
+    redacted: Option<Vec<Bound<'py, PyString>>>,
+    source: Option<Source<'py>>,
+}
+
+/// What its replacement says, found out when the first one is built.
+pub(crate) struct Source<'py> {
+    pub(crate) path: Bound<'py, PyAny>,
+    pub(crate) size_bytes: usize,
+    path_text: Wtf8<'py>,
+    head: Wtf8<'py>,
+}
+
+impl<'py> Prepared<'py> {
+    /// Redacts the parts of a text, if the host asked for it; the inner error is why it could not.
+    pub(crate) fn new(
+        parts: &[Bound<'py, PyString>],
+        redact: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Result<Self, PyErr>> {
+        let Some(redact) = redact else {
+            return Ok(Ok(Self::unredacted()));
+        };
+        let redacted = parts.iter().map(|part| redact_part(redact, part)).collect();
+        match redacted {
+            Ok(redacted) => Ok(Ok(Self {
+                redacted: Some(redacted),
+                source: None,
+            })),
+            // Whatever the host's hook raises, the result is kept.
+            Err(error) if error.is_instance_of::<PyException>(redact.py()) => Ok(Err(error)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The text of the result as it is.
+    pub(crate) const fn unredacted() -> Self {
+        Self {
+            redacted: None,
+            source: None,
+        }
+    }
+
+    pub(crate) fn redacted(&self) -> Option<&[Bound<'py, PyString>]> {
+        self.redacted.as_deref()
+    }
+
+    pub(crate) const fn source(&self) -> Option<&Source<'py>> {
+        self.source.as_ref()
+    }
+
+    /// Builds the replacement with a preview of so many bytes.
+    pub(crate) fn build(
+        &mut self,
+        result: &Asked<'_, 'py>,
+        callbacks: &Callbacks<'py>,
+        preview_bytes: i128,
+    ) -> PyResult<Replacement> {
+        let parts = self.redacted.as_deref().unwrap_or(result.parts);
+        let source = match self.source.take() {
+            Some(source) => source,
+            None => Source::find(result, parts, callbacks)?,
+        };
+        let source = self.source.insert(source);
+        let hint = callbacks.reader_hint.as_ref();
+        Original {
+            head: source.head.as_bytes()?,
+            size_bytes: source.size_bytes as i128,
+            path: source.path_text.as_bytes()?,
+            reader_hint: hint.map(Wtf8::as_bytes).transpose()?,
+        }
+        .build_replacement(preview_bytes)
+        .map_err(error::out_of_memory)
+    }
+}
+
+/// The result that a replacement is built for.
+pub(crate) struct Asked<'a, 'py> {
+    pub(crate) tool_use_id: &'a PyText<'py>,
+    pub(crate) content: &'a Bound<'py, PyAny>,
+    pub(crate) parts: &'a [Bound<'py, PyString>],
+}
+
+impl<'py> Source<'py> {
+    fn find(
+        result: &Asked<'_, 'py>,
+        parts: &[Bound<'py, PyString>],
+        callbacks: &Callbacks<'py>,
+    ) -> PyResult<Self> {
+        let is_json = callbacks.is_stored_as_json.call1((result.content,))?;
+        let arguments = (result.tool_use_id.as_object(), is_json);
+        let path = callbacks.expected_path.call1(arguments)?;
+        let mut size_bytes = 0_usize;
+        for part in parts {
+            size_bytes = size_bytes.saturating_add(text::utf8_length(part)?);
+        }
+        let head = text::joined_head(path.py(), parts, window_chars(callbacks.preview_bytes))?;
+        Ok(Self {
+            path_text: Wtf8::of(&text::formatted(&path)?)?,
+            path,
+            size_bytes,
+            head: Wtf8::of(&head)?,
+        })
+    }
+}
+
+fn redact_part<'py>(
+    redact: &Bound<'py, PyAny>,
+    part: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyString>> {
+    let redacted = redact.call1((part,))?;
+    if let Some(text) = text::plain(&redacted)? {
+        return Ok(text);
+    }
+    let kind = error::type_name(&redacted)?;
+    Err(PyTypeError::new_err(format!(
+        "redact must return text, not {kind}"
+    )))
+}

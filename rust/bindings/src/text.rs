@@ -1,0 +1,245 @@
+//! Python text as WTF-8 bytes. The one place where lone surrogates are met.
+//!
+//! ASCII text is borrowed. Of other text a bounded piece is encoded into a `bytes` object of its
+//! own: to borrow it would leave a copy of the whole text inside the caller's string for as long
+//! as that lives. Methods are those of `str` itself, so that a subclass is read as the `str` it is.
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use pyo3::exceptions::{PyUnicodeDecodeError, PyUnicodeEncodeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PySlice, PyString};
+use pyo3::{PyTypeInfo as _, intern};
+use toolbudget_core::{Fingerprint, Fingerprinter, REFERENCE_MAX_CHARS, is_framed_reference};
+
+/// A Python text that can be a key: it is compared and hashed as Python does it.
+#[derive(Clone)]
+pub(crate) struct PyText<'py> {
+    text: Bound<'py, PyString>,
+    hash: isize,
+}
+
+impl<'py> PyText<'py> {
+    /// `text` must be a plain `str`: a subclass may compare in its own way.
+    pub(crate) fn new(text: Bound<'py, PyString>) -> PyResult<Self> {
+        let hash = text.hash()?;
+        Ok(Self { text, hash })
+    }
+
+    pub(crate) const fn as_object(&self) -> &Bound<'py, PyString> {
+        &self.text
+    }
+}
+
+impl Hash for PyText<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_isize(self.hash);
+    }
+}
+
+impl PartialEq for PyText<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && is_equal(&self.text, &other.text)
+    }
+}
+
+impl Eq for PyText<'_> {}
+
+impl PartialEq<str> for PyText<'_> {
+    fn eq(&self, other: &str) -> bool {
+        is_equal(&self.text, &PyString::new(self.text.py(), other))
+    }
+}
+
+/// Compares two plain texts; the length tells most of them apart.
+pub(crate) fn is_equal(text: &Bound<'_, PyString>, other: &Bound<'_, PyString>) -> bool {
+    let length = |text: &Bound<'_, PyString>| text.code_point_len().ok();
+    text.is(other) || (length(text) == length(other) && text.as_any().eq(other).unwrap_or(false))
+}
+
+/// The text of a value as a plain `str`, without what a subclass overrides; `None` if it is none.
+pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
+    let Ok(text) = value.cast::<PyString>() else {
+        return Ok(None);
+    };
+    if text.is_exact_instance_of::<PyString>() {
+        return Ok(Some(text.clone()));
+    }
+    let py = value.py();
+    let copy = PyString::type_object(py).call_method1(intern!(py, "__str__"), (text,))?;
+    Ok(Some(copy.cast_into()?))
+}
+
+/// Bytes of a text in WTF-8, borrowed if it is ASCII.
+pub(crate) enum Wtf8<'py> {
+    Ascii(Bound<'py, PyString>),
+    Encoded(Bound<'py, PyBytes>),
+}
+
+impl<'py> Wtf8<'py> {
+    pub(crate) fn of(text: &Bound<'py, PyString>) -> PyResult<Self> {
+        if is_ascii(text)? {
+            Ok(Self::Ascii(text.clone()))
+        } else {
+            encode(text).map(Self::Encoded)
+        }
+    }
+
+    pub(crate) fn as_bytes(&self) -> PyResult<&[u8]> {
+        match self {
+            Self::Ascii(text) => text.to_str().map(str::as_bytes),
+            Self::Encoded(bytes) => Ok(bytes.as_bytes()),
+        }
+    }
+}
+
+/// The text that WTF-8 bytes stand for.
+pub(crate) fn from_wtf8<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    PyString::from_bytes(py, bytes).or_else(|error| {
+        if !error.is_instance_of::<PyUnicodeDecodeError>(py) {
+            return Err(error);
+        }
+        let bytes = PyBytes::new_with(py, bytes.len(), |copy| {
+            copy.copy_from_slice(bytes);
+            Ok(())
+        })?;
+        PyString::from_encoded_object(&bytes, Some(c"utf-8"), Some(c"surrogatepass"))
+    })
+}
+
+/// Counts the bytes of `text` in UTF-8; a lone surrogate takes three.
+pub(crate) fn utf8_length(text: &Bound<'_, PyString>) -> PyResult<usize> {
+    let length_chars = text.code_point_len()?;
+    if is_ascii(text)? {
+        return Ok(length_chars);
+    }
+    toolbudget_core::pieces(length_chars)
+        .map(|range| encode(&slice(text, range)?).map(|bytes| bytes.as_bytes().len()))
+        .sum()
+}
+
+/// Fingerprints the text that `parts` make when they are joined, without joining them.
+pub(crate) fn fingerprint(parts: &[Bound<'_, PyString>]) -> PyResult<Fingerprint> {
+    if let [text] = parts
+        && is_ascii(text)?
+    {
+        let bytes = text.to_str()?.as_bytes();
+        return Ok(Fingerprint::of(bytes, bytes.len() as u64));
+    }
+    let mut fingerprinter = Fingerprinter::new();
+    for text in parts {
+        for range in toolbudget_core::pieces(text.code_point_len()?) {
+            let size_chars = range.len() as u64;
+            let piece = Wtf8::of(&slice(text, range)?)?;
+            fingerprinter.push(piece.as_bytes()?, size_chars);
+        }
+    }
+    Ok(fingerprinter.finish())
+}
+
+/// The first `max_chars` characters of `text`; the text itself if it has no more.
+pub(crate) fn head<'py>(
+    text: &Bound<'py, PyString>,
+    max_chars: usize,
+) -> PyResult<Bound<'py, PyString>> {
+    if text.code_point_len()? <= max_chars {
+        return Ok(text.clone());
+    }
+    slice(text, 0..max_chars)
+}
+
+/// The first `max_chars` characters of the text that `parts` make when they are joined.
+pub(crate) fn joined_head<'py>(
+    py: Python<'py>,
+    parts: &[Bound<'py, PyString>],
+    max_chars: usize,
+) -> PyResult<Bound<'py, PyString>> {
+    let mut heads = Vec::new();
+    let mut room_chars = max_chars;
+    for part in parts {
+        let head = head(part, room_chars)?;
+        room_chars = room_chars.saturating_sub(head.code_point_len()?);
+        heads.push(head);
+        if room_chars == 0 {
+            break;
+        }
+    }
+    join(py, &heads)
+}
+
+/// The text that `parts` make when they are joined; a single one is not copied.
+pub(crate) fn join<'py>(
+    py: Python<'py>,
+    parts: &[Bound<'py, PyString>],
+) -> PyResult<Bound<'py, PyString>> {
+    if let [text] = parts {
+        return Ok(text.clone());
+    }
+    let joined = intern!(py, "").call_method1(intern!(py, "join"), (parts,))?;
+    Ok(joined.cast_into()?)
+}
+
+/// A value as it stands in a text that it is formatted into.
+pub(crate) fn formatted<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    if let Ok(text) = value.cast_exact::<PyString>() {
+        return Ok(text.clone());
+    }
+    let py = value.py();
+    let text = value.call_method1(intern!(py, "__format__"), (intern!(py, ""),))?;
+    Ok(text.cast_into()?)
+}
+
+/// Tells whether the text that plain `parts` make looks like another program's reference.
+pub(crate) fn is_framed<'py>(py: Python<'py>, parts: &[Bound<'py, PyString>]) -> PyResult<bool> {
+    let mut size_chars = 0_u64;
+    for part in parts {
+        size_chars = size_chars.saturating_add(part.code_point_len()? as u64);
+    }
+    if size_chars > REFERENCE_MAX_CHARS || !may_be_framed(parts)? {
+        return Ok(false);
+    }
+    let text = Wtf8::of(&join(py, parts)?)?;
+    Ok(is_framed_reference(text.as_bytes()?, size_chars))
+}
+
+/// What the first character tells: ordinary text need not be read any further.
+fn may_be_framed(parts: &[Bound<'_, PyString>]) -> PyResult<bool> {
+    for part in parts {
+        if part.code_point_len()? > 0 {
+            let first = part.get_item(0)?.cast_into::<PyString>()?;
+            return Ok(is_equal(&first, intern!(part.py(), "<")));
+        }
+    }
+    Ok(false)
+}
+
+fn is_ascii(text: &Bound<'_, PyString>) -> PyResult<bool> {
+    static IS_ASCII: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = text.py();
+    let is_ascii = IS_ASCII.get_or_try_init(py, || {
+        let method = PyString::type_object(py).getattr(intern!(py, "isascii"))?;
+        PyResult::Ok(method.unbind())
+    })?;
+    is_ascii.bind(py).call1((text,))?.is_truthy()
+}
+
+fn slice<'py>(text: &Bound<'py, PyString>, range: Range<usize>) -> PyResult<Bound<'py, PyString>> {
+    let py = text.py();
+    let range = PySlice::new(py, range.start.try_into()?, range.end.try_into()?, 1);
+    let part = PyString::type_object(py).call_method1(intern!(py, "__getitem__"), (text, range))?;
+    Ok(part.cast_into()?)
+}
+
+fn encode<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = text.py();
+    text.encode_utf8().or_else(|error| {
+        if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
+            return Err(error);
+        }
+        let arguments = (text, intern!(py, "utf-8"), intern!(py, "surrogatepass"));
+        let bytes = PyString::type_object(py).call_method1(intern!(py, "encode"), arguments)?;
+        Ok(bytes.cast_into()?)
+    })
+}

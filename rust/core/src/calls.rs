@@ -1,0 +1,107 @@
+//! Calls: which tool each result belongs to, by the calls of its chain.
+
+use std::collections::HashMap;
+
+use crate::group::ChainIndex;
+use crate::text::Text;
+
+/// Kinds of callers that are running code: what they get is data for a program, not for the model.
+const CODE_CALLERS: [&str; 2] = ["code_execution", "program"];
+
+/// A call of a tool: what the exemption of its result depends on.
+#[derive(Clone, Debug)]
+pub struct Call<T> {
+    /// The tool, if the call names one.
+    pub tool_name: Option<T>,
+    /// Whether running code made it; see [`is_code_caller`].
+    pub is_for_code: bool,
+}
+
+/// Tells by the kind of a call's caller whether that is running code, so that the result is data
+/// for a program. A part of the text is enough, if it is not shorter than 14 bytes.
+///
+/// ```
+/// assert!(toolbudget_core::is_code_caller(b"code_execution_20250825"));
+/// assert!(!toolbudget_core::is_code_caller(b"direct"));
+/// ```
+#[must_use]
+pub fn is_code_caller(kind: &[u8]) -> bool {
+    CODE_CALLERS
+        .iter()
+        .any(|caller| kind.starts_with(caller.as_bytes()))
+}
+
+/// The calls of an input by chain and id, in the order of the input.
+#[derive(Debug)]
+pub(crate) struct CallBook<T>(HashMap<(ChainIndex, T), Vec<PlacedCall<T>>>);
+
+#[derive(Debug)]
+struct PlacedCall<T> {
+    message_index: usize,
+    call: Call<T>,
+}
+
+impl<T: Text> CallBook<T> {
+    /// Starts without calls.
+    pub(crate) fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    /// Takes note of a call; calls come in the order of their messages.
+    pub(crate) fn add(
+        &mut self,
+        chain: ChainIndex,
+        tool_use_id: T,
+        message_index: usize,
+        call: Call<T>,
+    ) {
+        let placed = PlacedCall {
+            message_index,
+            call,
+        };
+        self.0.entry((chain, tool_use_id)).or_default().push(placed);
+    }
+
+    /// Gives the last call before a result, else the first one after it.
+    pub(crate) fn nearest(
+        &self,
+        chain: ChainIndex,
+        tool_use_id: &T,
+        message_index: usize,
+    ) -> Option<&Call<T>> {
+        let calls = self.0.get(&(chain, tool_use_id.clone()))?;
+        let before = calls.partition_point(|placed| placed.message_index < message_index);
+        let nearest = calls.get(before.saturating_sub(1))?;
+        Some(&nearest.call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::group::{Chain, Grouper};
+
+    proptest! {
+        /// The rule as it is worded, by looking at every call.
+        #[test]
+        fn the_nearest_call_is_found(
+            mut calls in prop::collection::vec(0_usize..20, 0..6),
+            message_index in 0_usize..20,
+        ) {
+            calls.sort_unstable();
+            let chain = Grouper::<String>::new().chain(Chain::default());
+            let mut book = CallBook::new();
+            for (position, &message_index) in calls.iter().enumerate() {
+                let call = Call { tool_name: Some(position.to_string()), is_for_code: false };
+                book.add(chain, "t".to_owned(), message_index, call);
+            }
+            let before = calls.iter().rposition(|&at| at < message_index);
+            let expected = before.or_else(|| calls.iter().position(|&at| at >= message_index));
+            let nearest = book.nearest(chain, &"t".to_owned(), message_index);
+            let name = nearest.and_then(|call| call.tool_name.clone());
+            prop_assert_eq!(name, expected.map(|position| position.to_string()));
+        }
+    }
+}

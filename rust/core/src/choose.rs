@@ -1,0 +1,219 @@
+//! Choosing among the fresh results of one group: largest first, previews counted, shrinking.
+
+use std::cmp::Reverse;
+
+use crate::limit::Limit;
+use crate::replacement::{FRAME_CHARS, Replacement};
+
+/// Shares of the preview's size, tried in this order until the group fits.
+const PREVIEW_STEPS_PERCENT: [i128; 5] = [100, 50, 25, 10, 0];
+
+/// What counts towards the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accounting {
+    /// All that the model sees: previews and standing replacements too.
+    Visible,
+    /// Originals alone, by the plain rule.
+    Originals,
+}
+
+/// By which limits to choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// The largest size of a group in characters.
+    pub limit: Limit,
+    /// Size of a preview before any shrinking.
+    pub preview_bytes: i128,
+    /// What counts towards the limit.
+    pub accounting: Accounting,
+}
+
+/// Characters of one group by kind; exempt results are in none of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Kept results.
+    pub frozen: i128,
+    /// Replacements that stand already.
+    pub standing: i128,
+    /// Fresh results before the choice.
+    pub fresh: i128,
+    /// What the choice takes off.
+    pub gained: i128,
+}
+
+impl Totals {
+    /// What the limit bounds.
+    #[must_use]
+    pub const fn visible(&self, accounting: Accounting) -> i128 {
+        let standing = match accounting {
+            Accounting::Visible => self.standing,
+            Accounting::Originals => 0,
+        };
+        self.frozen + standing + self.fresh - self.gained
+    }
+}
+
+/// One result that may be chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Choosable {
+    /// Characters of its text.
+    pub size_chars: u64,
+    /// How often it stands in its group.
+    pub occurrences: usize,
+}
+
+impl Choosable {
+    /// Characters of all its occurrences together.
+    pub(crate) fn total_chars(self) -> i128 {
+        times(i128::from(self.size_chars), self.occurrences)
+    }
+}
+
+/// A replacement that was built, in whatever form.
+pub trait Built {
+    /// Its characters.
+    fn size_chars(&self) -> u64;
+}
+
+impl Built for Replacement {
+    fn size_chars(&self) -> u64 {
+        self.size_chars
+    }
+}
+
+/// What was chosen, in the order taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen<B> {
+    /// The step at which the group fits, or the last one.
+    pub preview_bytes: i128,
+    /// Indices into the items, each with its replacement.
+    pub taken: Vec<(usize, B)>,
+}
+
+/// Chooses what to replace in a group that is over the limit, and notes the gain in `totals`.
+///
+/// The first preview size at which the group fits holds for all; if none fits, the smallest one.
+/// `build` makes the replacement of an item with a preview of so many bytes.
+///
+/// # Errors
+///
+/// Those of `build`.
+///
+/// ```
+/// use toolbudget_core::{Accounting, Budget, Built, Choosable, Totals, choose};
+///
+/// struct Text(u64);
+/// impl Built for Text {
+///     fn size_chars(&self) -> u64 {
+///         self.0
+///     }
+/// }
+///
+/// let items = [300, 900].map(|size_chars| Choosable { size_chars, occurrences: 1 });
+/// let budget = Budget { limit: 600.into(), preview_bytes: 400, accounting: Accounting::Visible };
+/// let mut totals = Totals { fresh: 1_200, ..Totals::default() };
+/// let chosen = choose(&items, &mut totals, &budget, |_, preview_bytes| {
+///     Ok::<_, ()>(Text(100 + preview_bytes as u64))
+/// })?;
+/// assert_eq!(chosen.preview_bytes, 200);
+/// assert_eq!(chosen.taken[0].0, 1);
+/// assert_eq!(totals.visible(Accounting::Visible), 600);
+/// # Ok::<(), ()>(())
+/// ```
+pub fn choose<B: Built, E>(
+    items: &[Choosable],
+    totals: &mut Totals,
+    budget: &Budget,
+    mut build: impl FnMut(usize, i128) -> Result<B, E>,
+) -> Result<Chosen<B>, E> {
+    let mut largest_first: Vec<(usize, Choosable)> = items.iter().copied().enumerate().collect();
+    largest_first.sort_by_key(|(_, item)| Reverse(item.size_chars));
+    let visible = totals.visible(budget.accounting);
+    let mut chosen = Chosen {
+        preview_bytes: budget.preview_bytes,
+        taken: Vec::new(),
+    };
+    for preview_bytes in preview_steps(totals, budget) {
+        let mut attempt = Attempt::new(visible, budget);
+        for &(index, item) in &largest_first {
+            // From the first one that is no longer than a frame on, none can be replaced.
+            if attempt.fits() || item.size_chars <= FRAME_CHARS {
+                break;
+            }
+            attempt.take(index, item, build(index, preview_bytes)?);
+        }
+        totals.gained = visible.saturating_sub(attempt.visible);
+        let fits = attempt.fits();
+        chosen = Chosen {
+            preview_bytes,
+            taken: attempt.taken,
+        };
+        if fits {
+            break;
+        }
+    }
+    Ok(chosen)
+}
+
+/// The sizes of previews to try. If what is fixed is over the limit already, shrinking is in vain.
+fn preview_steps(totals: &Totals, budget: &Budget) -> impl Iterator<Item = i128> + use<> {
+    let fixed = totals.frozen.saturating_add(totals.standing);
+    let may_shrink =
+        budget.accounting == Accounting::Visible && !budget.limit.is_exceeded_by(fixed);
+    let steps = if may_shrink {
+        &PREVIEW_STEPS_PERCENT[..]
+    } else {
+        &PREVIEW_STEPS_PERCENT[..1]
+    };
+    let preview_bytes = budget.preview_bytes;
+    steps
+        .iter()
+        .map(move |percent| share_of(preview_bytes, *percent))
+}
+
+/// A percentage, rounded down; no product is larger than the result.
+const fn share_of(preview_bytes: i128, percent: i128) -> i128 {
+    preview_bytes / 100 * percent + (preview_bytes % 100 * percent).div_euclid(100)
+}
+
+/// A choice with one size of previews.
+struct Attempt<'a, B> {
+    budget: &'a Budget,
+    visible: i128,
+    taken: Vec<(usize, B)>,
+}
+
+impl<'a, B: Built> Attempt<'a, B> {
+    const fn new(visible: i128, budget: &'a Budget) -> Self {
+        Self {
+            budget,
+            visible,
+            taken: Vec::new(),
+        }
+    }
+
+    const fn fits(&self) -> bool {
+        self.budget.limit.allows(self.visible)
+    }
+
+    /// Takes an item, unless its replacement would not be shorter.
+    fn take(&mut self, index: usize, item: Choosable, built: B) {
+        if built.size_chars() >= item.size_chars {
+            return;
+        }
+        let shown_chars = match self.budget.accounting {
+            Accounting::Visible => built.size_chars(),
+            Accounting::Originals => 0,
+        };
+        let gain = i128::from(item.size_chars - shown_chars);
+        self.visible = self.visible.saturating_sub(times(gain, item.occurrences));
+        self.taken.push((index, built));
+    }
+}
+
+fn times(chars: i128, occurrences: usize) -> i128 {
+    chars.saturating_mul(i128::try_from(occurrences).unwrap_or(i128::MAX))
+}
+
+#[cfg(test)]
+mod tests;

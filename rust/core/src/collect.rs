@@ -1,0 +1,305 @@
+//! Collecting: which results a message list holds, by group, with the names of their tools.
+//!
+//! What a message looks like is its reader's business. It tells a [`Collector`] what it meets, in
+//! order, and gets a [`Survey`] of it.
+
+use std::collections::HashMap;
+
+use crate::calls::{Call, CallBook};
+use crate::group::{Chain, ChainIndex, Grouper};
+use crate::text::Text;
+
+/// Its results are reads that the model asked for.
+const MEMORY_TOOL: &str = "memory";
+
+/// Why a result is no candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkipReason {
+    /// Something in its content is no text.
+    NotText,
+    /// Its content has no character.
+    Empty,
+    /// It has no id.
+    Malformed,
+    /// It stands in an object, not in a mapping.
+    Object,
+    /// Neither limit touches it.
+    Exempt,
+    /// It is a replacement already.
+    Reference,
+}
+
+impl SkipReason {
+    /// The name that reports give it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotText => "not_text",
+            Self::Empty => "empty",
+            Self::Malformed => "malformed",
+            Self::Object => "object",
+            Self::Exempt => "exempt",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// How many results were skipped, by reason, in the order in which the reasons occurred first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped(Vec<(SkipReason, u64)>);
+
+impl Skipped {
+    /// Counts one more.
+    pub fn add(&mut self, reason: SkipReason) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((reason, 1)),
+        }
+    }
+
+    /// Each reason with its count.
+    pub fn iter(&self) -> impl Iterator<Item = (SkipReason, u64)> {
+        self.0.iter().copied()
+    }
+}
+
+/// A text result.
+#[derive(Clone, Debug)]
+pub struct Found<T> {
+    /// The id that joins it to its call.
+    pub tool_use_id: T,
+    /// Characters of its text.
+    pub size_chars: u64,
+    /// Whether it names a toolset that it is a member of.
+    pub has_toolset: bool,
+}
+
+/// One tool result whose content is all text and not empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate<T> {
+    /// The id that joins it to its call.
+    pub tool_use_id: T,
+    /// Characters of its text.
+    pub size_chars: u64,
+    /// The tool that was called; `None` if its chain has no such call.
+    pub tool_name: Option<T>,
+    /// Neither limit touches it.
+    pub is_exempt: bool,
+}
+
+/// All text results of one API user message, in order of appearance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// Which they are, as indices into the candidates of the survey.
+    pub candidates: Vec<usize>,
+    /// Whether an assistant message that starts a later group of its chain follows.
+    pub is_followed: bool,
+}
+
+/// What a list holds; a [`Collector`] makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey<T> {
+    candidates: Vec<Candidate<T>>,
+    groups: Vec<Group>,
+    skipped: Skipped,
+}
+
+impl<T> Survey<T> {
+    /// The text results in the order in which they were added.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate<T>] {
+        &self.candidates
+    }
+
+    /// The groups that hold any, in the order in which they begin.
+    #[must_use]
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// What was passed over.
+    #[must_use]
+    pub const fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+}
+
+/// Puts the results of a message list into groups and joins them to their calls.
+///
+/// ```
+/// use toolbudget_core::{Call, Chain, Collector, Found};
+///
+/// let mut collector = Collector::new();
+/// collector.begin_assistant(0, Chain::default(), None);
+/// let tool_name = Some("Bash".to_owned());
+/// collector.add_call("t1".to_owned(), Call { tool_name, is_for_code: false });
+/// collector.begin_user(1, Chain::default());
+/// collector.add_result(Found {
+///     tool_use_id: "t1".to_owned(),
+///     size_chars: 9,
+///     has_toolset: false,
+/// });
+/// let survey = collector.finish(|name| Ok::<_, ()>(name == "Read"))?;
+/// assert_eq!(survey.candidates()[0].tool_name.as_deref(), Some("Bash"));
+/// assert_eq!(survey.groups()[0].candidates, [0]);
+/// # Ok::<(), ()>(())
+/// ```
+#[derive(Debug)]
+pub struct Collector<T> {
+    grouper: Grouper<T>,
+    chain: ChainIndex,
+    message_index: usize,
+    calls: CallBook<T>,
+    found: Vec<PlacedFound<T>>,
+    groups: Vec<Group>,
+    skipped: Skipped,
+}
+
+#[derive(Debug)]
+struct PlacedFound<T> {
+    chain: ChainIndex,
+    message_index: usize,
+    found: Found<T>,
+}
+
+impl<T: Text> Collector<T> {
+    /// Starts before the first message.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut grouper = Grouper::new();
+        Self {
+            chain: grouper.chain(Chain::default()),
+            grouper,
+            message_index: 0,
+            calls: CallBook::new(),
+            found: Vec::new(),
+            groups: Vec::new(),
+            skipped: Skipped::default(),
+        }
+    }
+
+    /// Goes on with an assistant message. `message_index` grows from message to message.
+    pub fn begin_assistant(
+        &mut self,
+        message_index: usize,
+        chain: Chain<T>,
+        message_id: Option<T>,
+    ) {
+        self.message_index = message_index;
+        self.chain = self.grouper.chain(chain);
+        if let Some(ended) = self.grouper.ended_by(self.chain, message_id)
+            && let Some(group) = self.groups.get_mut(ended)
+        {
+            group.is_followed = true;
+        }
+    }
+
+    /// Adds a call of the message that was begun last.
+    pub fn add_call(&mut self, tool_use_id: T, call: Call<T>) {
+        self.calls
+            .add(self.chain, tool_use_id, self.message_index, call);
+    }
+
+    /// Goes on with a user message.
+    pub fn begin_user(&mut self, message_index: usize, chain: Chain<T>) {
+        self.message_index = message_index;
+        self.chain = self.grouper.chain(chain);
+    }
+
+    /// Adds a text result of the message that was begun last.
+    pub fn add_result(&mut self, found: Found<T>) {
+        let group = self.grouper.group_of(self.chain);
+        if group == self.groups.len() {
+            self.groups.push(Group::default());
+        }
+        if let Some(group) = self.groups.get_mut(group) {
+            group.candidates.push(self.found.len());
+        }
+        self.found.push(PlacedFound {
+            chain: self.chain,
+            message_index: self.message_index,
+            found,
+        });
+    }
+
+    /// Counts a result that is no candidate.
+    pub fn skip(&mut self, reason: SkipReason) {
+        self.skipped.add(reason);
+    }
+
+    /// Joins every result to its call.
+    ///
+    /// `is_exempt_tool` tells by a tool's name whether its limit is infinite; it is asked once for
+    /// each name.
+    ///
+    /// # Errors
+    ///
+    /// Those of `is_exempt_tool`.
+    pub fn finish<E>(
+        self,
+        is_exempt_tool: impl FnMut(&T) -> Result<bool, E>,
+    ) -> Result<Survey<T>, E> {
+        let mut exemptions = Exemptions {
+            ask: is_exempt_tool,
+            known: HashMap::new(),
+        };
+        let mut candidates = Vec::with_capacity(self.found.len());
+        for item in self.found {
+            let found = item.found;
+            let call = self
+                .calls
+                .nearest(item.chain, &found.tool_use_id, item.message_index);
+            candidates.push(Candidate {
+                tool_name: call.and_then(|call| call.tool_name.clone()),
+                is_exempt: found.has_toolset || exemptions.include(call)?,
+                tool_use_id: found.tool_use_id,
+                size_chars: found.size_chars,
+            });
+        }
+        Ok(Survey {
+            candidates,
+            groups: self.groups,
+            skipped: self.skipped,
+        })
+    }
+}
+
+/// Which tools are exempt, as far as it was asked.
+struct Exemptions<T, F> {
+    ask: F,
+    known: HashMap<T, bool>,
+}
+
+impl<T: Text, F, E> Exemptions<T, F>
+where
+    F: FnMut(&T) -> Result<bool, E>,
+{
+    /// Tells whether the result of a call is exempt.
+    fn include(&mut self, call: Option<&Call<T>>) -> Result<bool, E> {
+        let Some(call) = call else { return Ok(false) };
+        if call.is_for_code {
+            return Ok(true);
+        }
+        let Some(name) = &call.tool_name else {
+            return Ok(false);
+        };
+        if name == MEMORY_TOOL {
+            return Ok(true);
+        }
+        if let Some(&is_exempt) = self.known.get(name) {
+            return Ok(is_exempt);
+        }
+        let is_exempt = (self.ask)(name)?;
+        self.known.insert(name.clone(), is_exempt);
+        Ok(is_exempt)
+    }
+}
+
+impl<T: Text> Default for Collector<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn call(name: &str, is_for_code: bool) -> Call<String> {
+    Call {
+        tool_name: Some(name.to_owned()),
+        is_for_code,
+    }
+}
+
+fn found(tool_use_id: &str) -> Found<String> {
+    Found {
+        tool_use_id: tool_use_id.to_owned(),
+        size_chars: 5,
+        has_toolset: false,
+    }
+}
+
+fn side(agent_id: &str) -> Chain<String> {
+    Chain {
+        is_sidechain: true,
+        agent_id: Some(agent_id.to_owned()),
+    }
+}
+
+fn finish(collector: Collector<String>) -> Survey<String> {
+    let Ok(survey) = collector.finish(|name| Ok::<_, Infallible>(name == "Read"));
+    survey
+}
+
+fn names(survey: &Survey<String>) -> Vec<Option<&str>> {
+    let names = survey.candidates.iter();
+    names.map(|item| item.tool_name.as_deref()).collect()
+}
+
+#[test]
+fn the_nearest_call_before_a_result_names_its_tool() {
+    let mut collector = Collector::new();
+    for (index, name) in [(0, "Bash"), (2, "Grep"), (4, "Read")] {
+        collector.begin_assistant(index, Chain::default(), None);
+        collector.add_call("t".to_owned(), call(name, false));
+        collector.begin_user(index + 1, Chain::default());
+        collector.add_result(found("t"));
+    }
+    let survey = finish(collector);
+    assert_eq!(names(&survey), [Some("Bash"), Some("Grep"), Some("Read")]);
+    let is_exempt: Vec<bool> = survey.candidates.iter().map(|it| it.is_exempt).collect();
+    assert_eq!(is_exempt, [false, false, true]);
+}
+
+#[test]
+fn without_a_call_before_it_the_first_one_behind_names_the_tool() {
+    let mut collector = Collector::new();
+    collector.begin_user(0, Chain::default());
+    collector.add_result(found("t"));
+    collector.add_result(found("unknown"));
+    for (index, name) in [(1, "Bash"), (2, "Grep")] {
+        collector.begin_assistant(index, Chain::default(), None);
+        collector.add_call("t".to_owned(), call(name, false));
+    }
+    assert_eq!(names(&finish(collector)), [Some("Bash"), None]);
+}
+
+#[test]
+fn calls_of_another_chain_name_nothing() {
+    let mut collector = Collector::new();
+    collector.begin_assistant(0, side("a"), None);
+    collector.add_call("t".to_owned(), call("Bash", false));
+    for (index, chain) in [(1, Chain::default()), (2, side("b")), (3, side("a"))] {
+        collector.begin_user(index, chain);
+        collector.add_result(found("t"));
+    }
+    let survey = finish(collector);
+    assert_eq!(names(&survey), [None, None, Some("Bash")]);
+    assert_eq!(survey.groups.len(), 3);
+}
+
+#[test]
+fn data_for_code_toolset_members_and_the_memory_tool_are_exempt() {
+    let mut collector = Collector::new();
+    collector.begin_assistant(0, Chain::default(), None);
+    collector.add_call("code".to_owned(), call("Bash", true));
+    collector.add_call("memory".to_owned(), call("memory", false));
+    collector.begin_user(1, Chain::default());
+    for id in ["code", "memory"] {
+        collector.add_result(found(id));
+    }
+    collector.add_result(Found {
+        has_toolset: true,
+        ..found("member")
+    });
+    let survey = finish(collector);
+    assert!(survey.candidates.iter().all(|item| item.is_exempt));
+}
+
+#[test]
+fn each_name_is_asked_about_once_and_only_if_it_decides() {
+    let mut collector = Collector::new();
+    collector.begin_assistant(0, Chain::default(), None);
+    for (id, name, is_for_code) in [
+        ("a", "Bash", false),
+        ("b", "Bash", false),
+        ("c", "Data", true),
+    ] {
+        collector.add_call(id.to_owned(), call(name, is_for_code));
+    }
+    collector.begin_user(1, Chain::default());
+    for id in ["a", "b", "c", "d"] {
+        collector.add_result(found(id));
+    }
+    let mut asked = Vec::new();
+    let Ok(_) = collector.finish(|name| {
+        asked.push(name.clone());
+        Ok::<_, Infallible>(false)
+    });
+    assert_eq!(asked, ["Bash"]);
+}
+
+#[test]
+fn an_error_of_the_question_is_handed_on() {
+    let mut collector = Collector::new();
+    collector.begin_assistant(0, Chain::default(), None);
+    collector.add_call("t".to_owned(), call("Bash", false));
+    collector.begin_user(1, Chain::default());
+    collector.add_result(found("t"));
+    assert_eq!(collector.finish(|_| Err("no")), Err("no"));
+}
+
+#[test]
+fn reasons_are_counted_in_the_order_they_came() {
+    let mut collector = Collector::<String>::new();
+    for reason in [SkipReason::Object, SkipReason::Empty, SkipReason::Object] {
+        collector.skip(reason);
+    }
+    let skipped: Vec<_> = finish(collector).skipped.iter().collect();
+    assert_eq!(skipped, [(SkipReason::Object, 2), (SkipReason::Empty, 1)]);
+}
+
+proptest! {
+    /// Every result stands in one group, and groups do not mix chains.
+    #[test]
+    fn groups_share_out_the_results(
+        turns in prop::collection::vec((0_u8..4, any::<bool>(), 0_u8..3), 0..40)
+    ) {
+        let mut collector = Collector::new();
+        let mut chains = Vec::new();
+        for (index, &(kind, is_side, id)) in turns.iter().enumerate() {
+            let chain = if is_side { side("a") } else { Chain::default() };
+            if kind == 0 {
+                collector.begin_assistant(index, chain, Some(id.to_string()));
+            } else {
+                collector.begin_user(index, chain);
+                collector.add_result(found(&id.to_string()));
+                chains.push(is_side);
+            }
+        }
+        let survey = finish(collector);
+        let mut all: Vec<usize> = survey.groups.iter().flat_map(|it| it.candidates.clone()).collect();
+        all.sort_unstable();
+        prop_assert_eq!(all, (0..chains.len()).collect::<Vec<_>>());
+        for group in &survey.groups {
+            let mut of_group = group.candidates.iter().map(|&index| chains[index]);
+            let first = of_group.next();
+            prop_assert!(of_group.all(|chain| Some(chain) == first));
+        }
+    }
+}

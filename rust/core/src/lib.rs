@@ -1,0 +1,53 @@
+//! The pure algorithms of toolbudget, on slices and bytes.
+//!
+//! The modules are named as those of `toolbudget._core.pure`, which is the reference: for every
+//! input both give the same result. Everything here is total on any input and touches no file,
+//! clock, environment or random source; what knows Python is in the crate `toolbudget-bindings`.
+//!
+//! Text comes as bytes in [WTF-8]: UTF-8 in which a lone surrogate stands as its three bytes, as
+//! Python's `encode("utf-8", "surrogatepass")` writes it.
+//!
+//! ```
+//! use toolbudget_core::{cut_preview, select_largest};
+//!
+//! let preview = cut_preview(b"one\ntwo\nthree", 9)?;
+//! assert_eq!(preview.text, "one\ntwo");
+//! assert!(preview.has_more);
+//!
+//! assert_eq!(select_largest(&[10, 30, 20], 60, 25.into()), [1, 2]);
+//! # Ok::<(), std::collections::TryReserveError>(())
+//! ```
+//!
+//! [WTF-8]: https://simonsapin.github.io/wtf-8/
+
+#![forbid(unsafe_code)]
+
+mod calls;
+mod choose;
+mod collect;
+mod decision;
+mod fingerprint;
+mod group;
+mod limit;
+mod plan;
+mod preview;
+mod replacement;
+mod select;
+mod size;
+mod text;
+
+pub use calls::{Call, is_code_caller};
+pub use choose::{Accounting, Budget, Built, Choosable, Chosen, Totals, choose};
+pub use collect::{Candidate, Collector, Found, Group, SkipReason, Skipped, Survey};
+pub use decision::{Decision, Key, Recorded, Rule};
+pub use fingerprint::{Fingerprint, Fingerprinter, TextHash};
+pub use group::Chain;
+pub use limit::Limit;
+pub use plan::{Choice, Knowledge, Options, Plan, plan};
+pub use preview::{Preview, cut_preview, preview_window_chars};
+pub use replacement::{
+    Original, REFERENCE_MAX_CHARS, Replacement, format_size, is_framed_reference,
+};
+pub use select::select_largest;
+pub use size::{count_chars, pieces};
+pub use text::Text;

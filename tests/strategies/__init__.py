@@ -1,0 +1,17 @@
+"""Inputs that break code, for the property tests of every layer."""
+
+from __future__ import annotations
+
+from tests.strategies.messages import message_lists
+from tests.strategies.shapes import SdkObject, Text, odd_values
+from tests.strategies.texts import any_text, hostile_text, result_text
+
+__all__ = [
+    "SdkObject",
+    "Text",
+    "any_text",
+    "hostile_text",
+    "message_lists",
+    "odd_values",
+    "result_text",
+]
