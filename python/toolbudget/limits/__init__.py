@@ -1,0 +1,38 @@
+"""How large tool results may be: defaults, what a user sets, and what changes at run time."""
+
+from __future__ import annotations
+
+from toolbudget.limits.declared import DeclaredLimits
+from toolbudget.limits.defaults import (
+    BUILT_IN_DECLARED_LIMITS,
+    DEFAULT_DECLARED_LIMIT_CHARS,
+    DEFAULT_MAX_RESULT_SIZE_CHARS,
+    MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+    PREVIEW_SIZE_BYTES,
+    built_in_declared_limit,
+)
+from toolbudget.limits.environment import (
+    Durability,
+    PreviewStyle,
+    durability_from_environment,
+)
+from toolbudget.limits.limits import Accounting, Limits, LimitsArguments
+from toolbudget.limits.overrides import OverrideProvider, Overrides
+
+__all__ = [
+    "BUILT_IN_DECLARED_LIMITS",
+    "DEFAULT_DECLARED_LIMIT_CHARS",
+    "DEFAULT_MAX_RESULT_SIZE_CHARS",
+    "MAX_TOOL_RESULTS_PER_MESSAGE_CHARS",
+    "PREVIEW_SIZE_BYTES",
+    "Accounting",
+    "DeclaredLimits",
+    "Durability",
+    "Limits",
+    "LimitsArguments",
+    "OverrideProvider",
+    "Overrides",
+    "PreviewStyle",
+    "built_in_declared_limit",
+    "durability_from_environment",
+]

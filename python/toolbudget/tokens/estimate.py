@@ -1,0 +1,97 @@
+"""The rough estimate of tokens: characters divided by a fixed ratio (T2)."""
+
+from __future__ import annotations
+
+import math
+import operator
+import reprlib
+from typing import Final
+
+from toolbudget.errors import ConfigError
+
+__all__ = [
+    "bytes_per_token_for_file_type",
+    "rough_token_count_estimation",
+    "rough_token_count_for_chars",
+]
+
+_DEFAULT_BYTES_PER_TOKEN: Final = 4
+_DENSE_BYTES_PER_TOKEN: Final = 2
+# Their brackets, quotes and commas are tokens of one character each.
+_DENSE_FILE_TYPES: Final = frozenset({"json", "jsonl", "jsonc"})
+
+
+def rough_token_count_estimation(
+    text: str, bytes_per_token: float = _DEFAULT_BYTES_PER_TOKEN
+) -> int:
+    """Estimate the tokens of a text as ``len(text) / bytes_per_token``, rounded half up.
+
+    Args:
+        text: The text; its characters (code points) are counted, not its bytes.
+        bytes_per_token: The ratio, an ``int`` or ``float``, finite and above 0.
+
+    Raises:
+        ConfigError: ``bytes_per_token`` is anything else.
+
+    Example:
+        >>> from toolbudget.tokens import rough_token_count_estimation
+        >>> rough_token_count_estimation("x" * 10), rough_token_count_estimation("x" * 10, 2)
+        (3, 5)
+    """
+    return rough_token_count_for_chars(len(text), bytes_per_token)
+
+
+def rough_token_count_for_chars(
+    count_chars: int, bytes_per_token: float = _DEFAULT_BYTES_PER_TOKEN
+) -> int:
+    """Estimate the tokens of a text of which only the number of characters is known.
+
+    The quotient is exact: a ``float`` ratio stands for the very fraction it holds, so that no
+    rounding of the division moves a result across a half.
+
+    Args:
+        count_chars: Characters of the text, at least 0.
+        bytes_per_token: The ratio, an ``int`` or ``float``, finite and above 0.
+
+    Raises:
+        ConfigError: ``bytes_per_token`` is anything else.
+
+    Example:
+        >>> from toolbudget.tokens import rough_token_count_for_chars
+        >>> rough_token_count_for_chars(84_833), rough_token_count_for_chars(9, 2.5)
+        (21208, 4)
+    """
+    numerator, denominator = _ratio(bytes_per_token)
+    count = operator.index(count_chars)  # numpy's integers would overflow below
+    return (2 * count * denominator + numerator) // (2 * numerator)
+
+
+def bytes_per_token_for_file_type(extension: str) -> int:
+    """Give the ratio for a file type: 2 for ``json``, ``jsonl`` and ``jsonc``, else 4.
+
+    Args:
+        extension: The file name's extension, in any case, with or without its dot (so
+            ``Path.suffix`` too).
+
+    Example:
+        >>> from toolbudget.tokens import bytes_per_token_for_file_type
+        >>> bytes_per_token_for_file_type("jsonl"), bytes_per_token_for_file_type(".py")
+        (2, 4)
+    """
+    is_dense = extension.lower().removeprefix(".") in _DENSE_FILE_TYPES
+    return _DENSE_BYTES_PER_TOKEN if is_dense else _DEFAULT_BYTES_PER_TOKEN
+
+
+def _ratio(value: object) -> tuple[int, int]:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+        return value.as_integer_ratio()
+    raise ConfigError(
+        f"bytes_per_token (argument) must be a finite positive number: {_shown(value)}"
+    )
+
+
+def _shown(value: object) -> str:
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # an int with more digits than the interpreter prints
+        return f"<{type(value).__name__}>"
