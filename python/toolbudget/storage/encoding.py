@@ -1,0 +1,154 @@
+"""The exact bytes that a result's content is stored as.
+
+One text is stored as itself, so that it can be searched and paged by lines; anything else as the
+JSON list, so that nothing is lost. Bytes come in bounded chunks: a huge text never exists twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import xxhash
+
+__all__ = [
+    "Content",
+    "Measured",
+    "Measurement",
+    "encode_content",
+    "is_stored_as_json",
+    "measure_content",
+]
+
+Content = str | Sequence[Mapping[str, object]]
+"""What a tool returned: a text, or a list (or tuple) of content blocks."""
+
+_CHUNK_BYTES: Final = 1 << 20
+_MAX_BYTES_PER_CHARACTER: Final = 4
+
+# Where a cache breakpoint stands is about the request, not about the result.
+_KEYS_OF_PLAIN_TEXT: Final = frozenset({"type", "text", "cache_control"})
+
+
+class Measured(NamedTuple):
+    """Size and hash of stored bytes."""
+
+    size_bytes: int
+    digest: str
+    """XXH3-128 as 32 hex digits."""
+
+
+class Measurement:
+    """Size and hash of bytes that go by in chunks."""
+
+    def __init__(self) -> None:
+        self._size_bytes = 0
+        self._hasher = xxhash.xxh3_128()
+
+    def add(self, chunk: bytes) -> None:
+        """Count one more chunk."""
+        self._size_bytes += len(chunk)
+        self._hasher.update(chunk)
+
+    def result(self) -> Measured:
+        """Return size and hash of all chunks so far."""
+        return Measured(self._size_bytes, self._hasher.hexdigest())
+
+
+def is_stored_as_json(content: Content) -> bool:
+    """Tell whether content is stored as a JSON list rather than as its text.
+
+    Example:
+        >>> is_stored_as_json("text")
+        False
+        >>> is_stored_as_json([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}])
+        True
+    """
+    return _only_text(content) is None
+
+
+def encode_content(content: Content) -> Iterator[bytes]:
+    """Yield the bytes to store in chunks of at most 1 MiB.
+
+    Text is UTF-8 with lone surrogates kept (``surrogatepass``), without any change to line ends.
+
+    Raises:
+        TypeError: The content is neither text nor a list, or holds a value that JSON has no form
+            for.
+        ValueError: It holds NaN, an infinity, or itself.
+        RecursionError: It is nested too deeply.
+
+    Example:
+        >>> b"".join(encode_content([{"type": "text", "text": "one"}]))
+        b'one'
+    """
+    text = _only_text(content)
+    return _encode_blocks(content) if text is None else _encode_text(text)
+
+
+def measure_content(content: Content) -> Measured:
+    """Return size and hash of the bytes that :func:`encode_content` yields, which it may raise for.
+
+    Example:
+        >>> measure_content("text").size_bytes
+        4
+    """
+    measurement = Measurement()
+    for chunk in encode_content(content):
+        measurement.add(chunk)
+    return measurement.result()
+
+
+def _only_text(content: object) -> str | None:
+    """Return the text that stands for the whole content, if there is one."""
+    if isinstance(content, str):
+        # A subclass may override `encode`: what counts are the characters it holds.
+        return str.__str__(content)
+    if not isinstance(content, Sequence) or len(content) != 1:
+        return None
+    block: object = content[0]
+    if not isinstance(block, Mapping) or block.get("type") != "text":
+        return None
+    text: object = block.get("text")
+    if not isinstance(text, str) or not _KEYS_OF_PLAIN_TEXT.issuperset(block):
+        return None
+    return str.__str__(text)
+
+
+def _encode_text(text: str) -> Iterator[bytes]:
+    chunk_chars = _CHUNK_BYTES if text.isascii() else _CHUNK_BYTES // _MAX_BYTES_PER_CHARACTER
+    if len(text) <= chunk_chars:
+        yield text.encode("utf-8", "surrogatepass")
+        return
+    for start in range(0, len(text), chunk_chars):
+        yield text[start : start + chunk_chars].encode("utf-8", "surrogatepass")
+
+
+def _encode_blocks(content: object) -> Iterator[bytes]:
+    if not isinstance(content, Sequence) or isinstance(content, bytes | bytearray | memoryview):
+        raise TypeError(f"content is neither text nor a list of blocks: {type(content).__name__}")
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain_form
+    )
+    # Small blocks are gathered, so that a million of them are not a million writes.
+    gathered: list[str] = []
+    gathered_chars = 0
+    for index, block in enumerate(content):
+        gathered.append("," if index else "[")
+        encoded = encoder.encode(block)
+        if gathered_chars + len(encoded) > _CHUNK_BYTES // _MAX_BYTES_PER_CHARACTER:
+            yield from _encode_text("".join(gathered))
+            yield from _encode_text(encoded)
+            gathered, gathered_chars = [], 0
+        else:
+            gathered.append(encoded)
+            gathered_chars += len(encoded)
+    gathered.append("]" if content else "[]")
+    yield from _encode_text("".join(gathered))
+
+
+def _plain_form(value: object) -> dict[object, object]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a value of type {type(value).__name__} has no JSON form")

@@ -1,0 +1,255 @@
+"""The decisions of one session (or sub-agent) on disk: which files hold them, reading, appending.
+
+There are up to two files: the transcript, and beside it a sidecar for the case that the transcript
+belongs to another program. Records count in both, those of the transcript first; new ones go to
+exactly one of them, under its lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolbudget.storage._files import POSIX
+from toolbudget.storage.log_file import LogFile, Owner
+from toolbudget.storage.names import session_name
+from toolbudget.storage.records import encode_record, header_line
+from toolbudget.storage.tail import Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolbudget.storage._files import Durability, FileSystem
+    from toolbudget.storage.log_file import LockedFile
+    from toolbudget.storage.records import ParsedRecord
+
+__all__ = ["LockedLog", "RecordLog"]
+
+_SIDECAR_NAME: Final = "content-replacements.jsonl"
+
+
+class RecordLog:
+    """The records of one session, or of one of its sub-agents.
+
+    Nothing is made on disk before :meth:`locked` is entered, and no file stays open between calls.
+    :meth:`locked` serves several threads and processes; :meth:`load` belongs before its first use,
+    never inside it.
+
+    Args:
+        root: The directory of all sessions; symbolic links above it are followed, below it not.
+        session_id: Any string.
+        agent_id: The sub-agent whose records these are; ``None`` for the session itself.
+        durability: What an appended record outlives.
+        force_sidecar: Never write the transcript, even if it could be ours.
+        files: The file system.
+
+    Example:
+        >>> from toolbudget.storage.records import content_replacement
+        >>> with RecordLog(Path("sessions"), "s1").locked() as log:
+        ...     log.append(content_replacement(session_id="s1", timestamp="now"), sync=True)
+        >>> [record.session_id for record in RecordLog(Path("sessions"), "s1").load()]
+        ['s1']
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        session_id: str,
+        *,
+        agent_id: str | None = None,
+        durability: Durability = "full",
+        force_sidecar: bool = False,
+        files: FileSystem = POSIX,
+    ) -> None:
+        root = Path(root).absolute()
+        directory = root / session_name(session_id)
+        if agent_id is None:
+            transcript = directory.with_name(f"{directory.name}.jsonl")
+        else:
+            transcript = directory / "subagents" / f"agent-{session_name(agent_id)}.jsonl"
+        self._force_sidecar = force_sidecar
+        self._mutex = threading.Lock()
+        transcript_tail, sidecar_tail = (
+            Tail(LogFile(path, anchor=root, durability=durability, files=files))
+            for path in (transcript, directory / _SIDECAR_NAME)
+        )
+        self._both = _BothFiles(session_id, agent_id, transcript_tail, sidecar_tail)
+
+    @property
+    def path(self) -> Path:
+        """The file that records go to as things are now, also before it exists.
+
+        Raises:
+            TranscriptError: The transcript cannot be read or is no regular file.
+        """
+        both = self._both
+        return (both.sidecar if self._needs_sidecar() else both.transcript).log_file.path
+
+    @property
+    def transcript_path(self) -> Path:
+        """The transcript, whoever it belongs to."""
+        return self._both.transcript.log_file.path
+
+    def exists(self) -> bool:
+        """Whether there is anything at the transcript's path, or a folder of the session.
+
+        For a sub-agent only its transcript counts: the folder is its session's.
+
+        Raises:
+            TranscriptError: It cannot be looked at.
+        """
+        return self._both.transcript.log_file.exists() or (
+            self._both.agent_id is None and self._both.sidecar.log_file.has_directory()
+        )
+
+    @property
+    def skipped(self) -> int:
+        """Damaged lines, as far as both files have been read."""
+        return self._both.transcript.skipped_lines + self._both.sidecar.skipped_lines
+
+    @property
+    def dropped_entries(self) -> int:
+        """Malformed entries of readable records, as far as both files have been read."""
+        return self._both.transcript.dropped_entries + self._both.sidecar.dropped_entries
+
+    def load(self, *, wait_for_writers: bool = True) -> Iterator[ParsedRecord]:
+        """Yield all records of this session or agent, those of the transcript first.
+
+        Streams; a missing file has no records. The counts of skipped lines hold when it has ended.
+
+        Args:
+            wait_for_writers: Wait a moment while a record is just being appended, which may yet be
+                taken back. Reading only (``False``) never takes a lock.
+
+        Raises:
+            TranscriptError: A file cannot be read or is no regular file.
+        """
+        return self._both.read(from_start=True, wait_for_writers=wait_for_writers)
+
+    def read_new(self) -> list[ParsedRecord]:
+        """Return what others have recorded since the last reading, without deciding anything.
+
+        Raises:
+            TranscriptError: A file cannot be read or is no regular file.
+        """
+        with self._mutex:
+            return list(self._both.read(from_start=False, wait_for_writers=True))
+
+    @contextmanager
+    def locked(self) -> Iterator[LockedLog]:
+        """Hold the file that records go to, so that nobody else decides meanwhile.
+
+        Makes the file and its directories if they are missing. Not to be entered twice by a thread.
+
+        Raises:
+            TranscriptError: The file cannot be opened, made or locked, or is no regular file.
+        """
+        with self._mutex, ExitStack() as held:
+            uses_sidecar, file = self._lock_target(held)
+            yield LockedLog(self._both, file, uses_sidecar=uses_sidecar)
+
+    def _lock_target(self, held: ExitStack) -> tuple[bool, LockedFile]:
+        if not self._needs_sidecar():
+            file = held.enter_context(self._both.transcript.log_file.locked())
+            # Another program may have begun to write it while this waited for the lock.
+            if file.owner() is not Owner.ANOTHER:
+                return False, file
+            held.close()
+        return True, held.enter_context(self._both.sidecar.log_file.locked())
+
+    def _needs_sidecar(self) -> bool:
+        return self._force_sidecar or self._both.transcript.log_file.owner() is Owner.ANOTHER
+
+
+class LockedLog:
+    """A record log while its lock is held; see :meth:`RecordLog.locked`."""
+
+    def __init__(self, both: _BothFiles, file: LockedFile, *, uses_sidecar: bool) -> None:
+        self._both = both
+        self._file = file
+        self._uses_sidecar = uses_sidecar
+
+    @property
+    def path(self) -> Path:
+        """The file that records go to."""
+        return self._tail.log_file.path
+
+    @property
+    def ambiguous(self) -> OSError | None:
+        """Why an appended record, although it counts, may not outlive a power loss."""
+        return self._file.ambiguous
+
+    def read_tail(self) -> list[ParsedRecord]:
+        """The records that others have appended since the last reading, in file order.
+
+        If this fails, the next reading begins where this one did.
+
+        Raises:
+            TranscriptError: A file cannot be read or is no regular file.
+        """
+        return list(self._both.read(from_start=False, wait_for_writers=False))
+
+    def read_all(self) -> list[ParsedRecord]:
+        """Every record, whatever has been read before.
+
+        Raises:
+            TranscriptError: A file cannot be read or is no regular file.
+        """
+        return list(self._both.read(from_start=True, wait_for_writers=False))
+
+    def take_lost_records(self) -> bool:
+        """Tell once whether records that were read before have gone with their file."""
+        tails = (self._both.transcript, self._both.sidecar)
+        has_lost = any(tail.has_lost_records for tail in tails)
+        for tail in tails:
+            tail.has_lost_records = False
+        return has_lost
+
+    def append(self, record: Mapping[str, object], *, sync: bool) -> None:
+        """Append a record; when this returns it counts, and nothing that fails later undoes it.
+
+        The first record of a file is always synced, later ones if ``sync``.
+
+        Raises:
+            TranscriptError: The record was not appended and is not in the file.
+        """
+        line = encode_record(record)
+        header = header_line(self._both.session_id)
+        start, written = self._file.append(line, header=header, sync=sync)
+        self._tail.pass_over(written, start=start, identity=self._file.identity)
+
+    @property
+    def _tail(self) -> Tail:
+        return self._both.sidecar if self._uses_sidecar else self._both.transcript
+
+
+class _BothFiles:
+    """How far the two files have been read, and which of their records are this log's."""
+
+    def __init__(
+        self, session_id: str, agent_id: str | None, transcript: Tail, sidecar: Tail
+    ) -> None:
+        self.session_id = session_id
+        self.agent_id = agent_id
+        self.transcript = transcript
+        self.sidecar = sidecar
+
+    def read(self, *, from_start: bool, wait_for_writers: bool) -> Iterator[ParsedRecord]:
+        """Yield the records not yet read; if that ends early, none of them counts as read."""
+        transcript, sidecar = copy(self.transcript), copy(self.sidecar)
+        for tail in (transcript, sidecar):
+            if from_start:
+                tail.restart()
+            for record in tail.read(wait_for_writers=wait_for_writers):
+                if self._is_ours(record, is_in_transcript=tail is transcript):
+                    yield record
+        self.transcript, self.sidecar = transcript, sidecar
+
+    def _is_ours(self, record: ParsedRecord, *, is_in_transcript: bool) -> bool:
+        if record.belongs_to(self.session_id, self.agent_id):
+            return True
+        # A sub-agent's transcript is its own, so there a record needs no agent id either.
+        return is_in_transcript and record.belongs_to(self.session_id, None)

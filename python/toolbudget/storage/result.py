@@ -1,0 +1,72 @@
+"""What a store gives back, what is asked of a store, and how its failures are told."""
+
+from __future__ import annotations
+
+import os
+import reprlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from toolbudget.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolbudget.storage.encoding import Content
+
+__all__ = ["ResultStore", "StoredResult", "store_error"]
+
+# An id may be megabytes long.
+_ID_FORM: Final = reprlib.Repr()
+_ID_FORM.maxstring = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """Where the full text of a result is.
+
+    Attributes:
+        path: The file, as this process reaches it.
+        size_bytes: Number of stored bytes.
+        digest: XXH3-128 of the stored bytes, as 32 hex digits.
+        shown_path: The path as the model should see it; the same as ``path`` if left empty.
+        is_new: ``False`` if the same bytes were there already and nothing was written.
+    """
+
+    path: Path
+    size_bytes: int
+    digest: str
+    shown_path: str = ""
+    is_new: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.shown_path:
+            object.__setattr__(self, "shown_path", str(self.path))
+
+
+class ResultStore(Protocol):
+    """What the library needs of a store."""
+
+    def put(self, tool_use_id: str, content: Content) -> StoredResult:
+        """Store a result in full and return where it is.
+
+        The content is a text, or a list of blocks when it cannot be told by one text. The reference
+        is handed to the model as soon as this returns, so the bytes must be safe by then, and
+        nothing stored before may change, also not by the same id coming again with another content.
+
+        Raises:
+            StoreError: It could not be stored; the model is then given the full text.
+        """
+        ...
+
+
+def store_error(cause: Exception, tool_use_id: str, place: Path) -> StoreError:
+    """Return the error that tells a user which result could not be stored where, and why."""
+    what = f"cannot store result {_ID_FORM.repr(tool_use_id)} in {str(place)!r}"
+    if isinstance(cause, OSError) and cause.errno is not None:
+        error = StoreError(cause.errno, f"{what}: {cause.strerror or os.strerror(cause.errno)}")
+    else:
+        error = StoreError(f"{what}: {str(cause) or type(cause).__name__}")
+    # Failures are kept in reports; a traceback would keep the whole content alive with them.
+    error.__cause__ = cause.with_traceback(None)
+    return error

@@ -1,0 +1,87 @@
+"""The mark of a session in use: a shared lock that ends with the process that holds it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from toolbudget.storage._files import POSIX, close_quietly, open_chain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolbudget.storage._files import FileSystem
+
+__all__ = ["LOCK_NAME", "SessionLock"]
+
+LOCK_NAME: Final = "session.lock"
+
+_logger: Final = logging.getLogger("toolbudget")
+
+
+class SessionLock:
+    """Holds ``session.lock`` in a session's folder, so that a clean-up knows that it is in use.
+
+    It guards no decision: those are taken under the lock of the record file. Where it cannot be had
+    (a read-only disk, no locks, too many open files) the session works all the same; a clean-up
+    then goes by the age of its files.
+    """
+
+    __slots__ = ("_files", "_handle", "_name", "_process_id", "_root")
+
+    def __init__(self, root: Path, name: str, *, files: FileSystem = POSIX) -> None:
+        """Name the session; nothing is touched yet."""
+        self._root = str(root)
+        self._name = name
+        self._files = files
+        self._process_id = os.getpid()
+        self._handle: int | None = None
+
+    def take(self, *, create: bool) -> None:
+        """Take the lock unless it is held already; without ``create`` only in a folder that exists.
+
+        A new session has nothing to be cleaned up before its first decision, so it makes no folder
+        for a lock alone.
+        """
+        if self._handle is not None:
+            return
+        try:
+            self._handle = self._acquire(create=create)
+        except OSError as error:
+            _logger.debug("cannot hold %s of session %s: %s", LOCK_NAME, self._name, error)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether others can see that the session is in use."""
+        return self._handle is not None
+
+    def release(self) -> None:
+        """Give the lock back; the file stays."""
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        # Explicitly, not only by closing: a forked child may hold a copy of the handle. In that
+        # child it would take the lock from the parent.
+        if os.getpid() == self._process_id:
+            with suppress(OSError):
+                self._files.unlock(handle)
+        close_quietly(self._files, handle)
+
+    def _acquire(self, *, create: bool) -> int:
+        files = self._files
+        directory = open_chain(
+            files, self._root, (self._name,), create=create, durability="process"
+        )
+        try:
+            handle = files.open_append(LOCK_NAME, parent=directory, create=True)
+        finally:
+            close_quietly(files, directory)
+        try:
+            # Without waiting: whoever holds it alone is removing the session at this moment.
+            files.lock(handle, exclusive=False, blocking=False)
+        except BaseException:
+            close_quietly(files, handle)
+            raise
+        return handle

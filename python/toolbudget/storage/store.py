@@ -1,0 +1,362 @@
+"""Stores for full texts: a directory, or memory for tests and dry runs.
+
+A host may bring its own: any object with a method like :meth:`ResultStore.put` will do.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, get_args
+
+import xxhash
+
+from toolbudget.errors import ConfigError, StoreError
+from toolbudget.storage._aside import Directories
+from toolbudget.storage._batch import ALL_NAMES_TAKEN, Batch, Item
+from toolbudget.storage._existing import Identity, identity_of
+from toolbudget.storage._files import (
+    POSIX,
+    Durability,
+    FileSystem,
+    close_quietly,
+    open_below,
+    open_chain,
+)
+from toolbudget.storage._paths import absolute_path, names_below, refuse_unshowable
+from toolbudget.storage.encoding import Content, encode_content, is_stored_as_json
+from toolbudget.storage.names import candidate_names, result_name
+from toolbudget.storage.result import ResultStore, StoredResult, store_error
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "Content",
+    "DirectoryStore",
+    "MemoryStore",
+    "ResultStore",
+    "StoredResult",
+    "encode_content",
+    "get_tool_result_path",
+    "is_stored_as_json",
+    "persist_tool_result",
+]
+
+# Whatever vanished or was refused the first time, a named file in a directory opened anew may do.
+_ALLOW_UNNAMED_BY_ROUND: Final = (True, False, False)
+_SAMPLE_ID: Final = "toolu_01"
+
+
+class DirectoryStore:
+    """Keeps each result as a file of one directory, private, complete and never overwritten.
+
+    Nothing is touched before the first result. The directory is made then, and made anew if it has
+    vanished. One store may be used from many threads, and one directory by many processes.
+
+    Args:
+        directory: The folder of the results, usually ``<root>/<session>/tool-results``.
+        durability: ``"full"`` survives power loss, ``"data"`` does so on common file systems,
+            ``"process"`` survives the end of the process only.
+        display_path: Maps a path to what the model should be shown, for a model that lives in a
+            container.
+        files: The file system to use.
+        anchor: The folder above which symbolic links are the user's own business; below it none is
+            followed. By default the directory's parent.
+
+    Raises:
+        ConfigError: An argument cannot be used, or a path could not be shown to the model as it is:
+            it has line breaks, is not UTF-8, or contains the tags of a replacement.
+
+    Example:
+        >>> from toolbudget import DirectoryStore
+        >>> store = DirectoryStore("results", durability="process")
+        >>> stored = store.put("toolu_01", "a very long text")
+        >>> stored.path.name, stored.size_bytes
+        ('toolu_01.txt', 16)
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        durability: Durability = "full",
+        display_path: Callable[[Path], str] | None = None,
+        files: FileSystem = POSIX,
+        anchor: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if durability not in get_args(Durability):
+            raise ConfigError(f"durability must be one of {get_args(Durability)}: {durability!r}")
+        self._directory = absolute_path(directory)
+        self._anchor = self._directory.parent if anchor is None else absolute_path(anchor)
+        self._names = names_below(self._directory, self._anchor)
+        self._durability: Durability = durability
+        self._display_path = display_path
+        self._files = files
+        self._doubtful: set[Identity] = set()
+        # The directory whose own name and those above it are known to be on the disk.
+        self._anchored: Identity | None = None
+        refuse_unshowable(str(self._directory), "directory")
+        self.expected_shown_path(_SAMPLE_ID, is_json=False)
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the results, absolute."""
+        return self._directory
+
+    def __repr__(self) -> str:
+        return f"DirectoryStore({str(self._directory)!r}, durability={self._durability!r})"
+
+    def expected_shown_path(self, tool_use_id: str, *, is_json: bool) -> str:
+        """Return the path that the model will be shown unless the plain file name is taken.
+
+        Raises:
+            ConfigError: ``display_path`` fails, or gives what cannot be shown.
+        """
+        return self._show(get_tool_result_path(self._directory, tool_use_id, is_json=is_json))
+
+    def put(self, tool_use_id: str, content: Content) -> StoredResult:
+        """Store one result; the same bytes again are success, other bytes get another name.
+
+        Raises:
+            StoreError: It could not be stored; nothing of it is visible.
+        """
+        [outcome] = self.put_many([(tool_use_id, content)])
+        if isinstance(outcome, StoreError):
+            raise outcome
+        return outcome
+
+    def put_many(self, items: Sequence[tuple[str, Content]]) -> list[StoredResult | StoreError]:
+        """Store several results as one batch, whose files are synced in parallel.
+
+        Never raises for one of them: its place in the list then holds the error.
+
+        Example:
+            >>> from toolbudget import DirectoryStore
+            >>> store = DirectoryStore("results", durability="process")
+            >>> outcomes = store.put_many([("toolu_01", "text"), ("toolu_02", [float("nan")])])
+            >>> [type(outcome).__name__ for outcome in outcomes]
+            ['StoredResult', 'StoreError']
+        """
+        placements = [_make_item(tool_use_id, content) for tool_use_id, content in items]
+        waiting = [item for item in placements if item.error is None]
+        for allow_unnamed in _ALLOW_UNNAMED_BY_ROUND:
+            if not waiting:
+                break
+            self._place(waiting, allow_unnamed=allow_unnamed)
+            waiting = [item for item in waiting if item.should_retry]
+        return [
+            self._outcome(tool_use_id, item)
+            for (tool_use_id, _), item in zip(items, placements, strict=True)
+        ]
+
+    def _place(self, items: Sequence[Item], *, allow_unnamed: bool) -> None:
+        for item in items:
+            item.begin()
+        try:
+            directories = self._open_directories()
+        except OSError as error:
+            for item in items:
+                item.fail(error)
+            return
+        try:
+            batch = Batch(
+                self._files,
+                directories,
+                durability=self._durability,
+                allow_unnamed=allow_unnamed,
+                doubtful=self._doubtful,
+            )
+            batch.run(items)
+        finally:
+            self._close(directories)
+
+    def _open_directories(self) -> Directories:
+        """Open the directory and the one above it, once their names are as durable as asked for."""
+        if self._durability != "full":
+            return self._open_chain(sync_existing=False)[0]
+        if self._anchored is not None:
+            directories, identity = self._open_chain(sync_existing=False)
+            if identity == self._anchored:
+                return directories
+            self._close(directories)
+        directories, self._anchored = self._open_chain(sync_existing=True)
+        return directories
+
+    def _open_chain(self, *, sync_existing: bool) -> tuple[Directories, Identity]:
+        *names_above, name = self._names
+        above = open_chain(
+            self._files,
+            str(self._anchor),
+            names_above,
+            create=True,
+            durability=self._durability,
+            sync_existing=sync_existing,
+        )
+        results: int | None = None
+        try:
+            results = open_below(
+                self._files,
+                name,
+                parent=above,
+                create=True,
+                durability=self._durability,
+                sync_existing=sync_existing,
+            )
+            return Directories(results, above), identity_of(self._files.status(results))
+        except BaseException:
+            if results is not None:
+                close_quietly(self._files, results)
+            close_quietly(self._files, above)
+            raise
+
+    def _close(self, directories: Directories) -> None:
+        close_quietly(self._files, directories.results)
+        close_quietly(self._files, directories.above)
+
+    def _outcome(self, tool_use_id: str, item: Item) -> StoredResult | StoreError:
+        if item.error is not None:
+            return store_error(item.error, tool_use_id, self._directory)
+        measured = item.measure()
+        path = self._directory / item.file_name
+        try:
+            shown_path = self._show(path)
+        except ConfigError as error:
+            return store_error(error, tool_use_id, self._directory)
+        return StoredResult(path, measured.size_bytes, measured.digest, shown_path, item.is_new)
+
+    def _show(self, path: Path) -> str:
+        if self._display_path is None:
+            return str(path)
+        try:
+            shown_path = self._display_path(path)
+        except Exception as error:
+            raise ConfigError(f"display_path raises {error!r} for: {str(path)!r}") from error
+        refuse_unshowable(shown_path, "result of display_path")
+        return shown_path
+
+
+class MemoryStore:
+    """Keeps results in memory, by the same rules: nothing is overwritten.
+
+    Attributes:
+        contents: The stored bytes by path.
+
+    Example:
+        >>> from toolbudget import MemoryStore
+        >>> store = MemoryStore()
+        >>> store.put("toolu_01", "text").shown_path
+        'memory:/toolu_01.txt'
+        >>> store.contents
+        {'memory:/toolu_01.txt': b'text'}
+    """
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def directory(self) -> Path:
+        """The folder that paths begin with; there is none on any disk."""
+        return Path("memory:")
+
+    def expected_shown_path(self, tool_use_id: str, *, is_json: bool) -> str:
+        """Return the path that is shown unless the plain name is taken."""
+        return str(self.directory / (result_name(tool_use_id) + _extension(is_json=is_json)))
+
+    def put(self, tool_use_id: str, content: Content) -> StoredResult:
+        """Store one result.
+
+        Raises:
+            StoreError: The content has no stored form, or every name for it is taken.
+        """
+        try:
+            return self._place(tool_use_id, content)
+        except Exception as error:
+            raise store_error(error, tool_use_id, self.directory) from error
+
+    def put_many(self, items: Sequence[tuple[str, Content]]) -> list[StoredResult | StoreError]:
+        """Store several results; the place of one that fails holds its error."""
+        return [self._put_or_error(tool_use_id, content) for tool_use_id, content in items]
+
+    def _put_or_error(self, tool_use_id: str, content: Content) -> StoredResult | StoreError:
+        try:
+            return self.put(tool_use_id, content)
+        except StoreError as error:
+            return error
+
+    def _place(self, tool_use_id: str, content: Content) -> StoredResult:
+        stored_bytes = b"".join(encode_content(content))
+        digest = xxhash.xxh3_128_hexdigest(stored_bytes)
+        extension = _extension(is_json=is_stored_as_json(content))
+        names = candidate_names(result_name(tool_use_id), extension, lambda: digest)
+        with self._lock:
+            for path in (self.directory / name for name in names):
+                is_new = str(path) not in self.contents
+                if self.contents.setdefault(str(path), stored_bytes) == stored_bytes:
+                    return StoredResult(path, len(stored_bytes), digest, is_new=is_new)
+        raise FileExistsError(errno.EEXIST, ALL_NAMES_TAKEN)
+
+
+def get_tool_result_path(
+    directory: str | os.PathLike[str], tool_use_id: str, *, is_json: bool = False
+) -> Path:
+    """Return where a result is stored unless that name is taken by other bytes.
+
+    Args:
+        directory: The folder of the results.
+        tool_use_id: The result's id.
+        is_json: Whether it is stored as a list of blocks: content of several blocks, or of one with
+            more keys than ``type``, ``text`` and ``cache_control``.
+
+    Returns:
+        An absolute path.
+
+    Example:
+        >>> from toolbudget import get_tool_result_path
+        >>> get_tool_result_path("/data/tool-results", "toolu_01").as_posix()
+        '/data/tool-results/toolu_01.txt'
+    """
+    file_name = result_name(tool_use_id) + _extension(is_json=is_json)
+    return absolute_path(directory) / file_name
+
+
+def persist_tool_result(content: Content, tool_use_id: str, *, store: ResultStore) -> StoredResult:
+    """Store one result in full, whatever its size.
+
+    Args:
+        content: What the tool returned.
+        tool_use_id: The result's id.
+        store: Where to.
+
+    Raises:
+        StoreError: It could not be stored.
+
+    Example:
+        >>> from toolbudget import MemoryStore, persist_tool_result
+        >>> persist_tool_result("text", "toolu_01", store=MemoryStore()).size_bytes
+        4
+    """
+    try:
+        return store.put(tool_use_id, content)
+    except StoreError:
+        raise
+    except Exception as error:
+        raise store_error(error, tool_use_id, Path(type(store).__name__)) from error
+
+
+def _extension(*, is_json: bool) -> str:
+    return ".json" if is_json else ".txt"
+
+
+def _make_item(tool_use_id: str, content: Content) -> Item:
+    try:
+        name = result_name(tool_use_id)
+        extension = _extension(is_json=is_stored_as_json(content))
+    except Exception as error:  # noqa: BLE001 - a host's blocks may raise anything
+        item = Item(content, name="", extension="")
+        item.error = error
+        return item
+    return Item(content, name=name, extension=extension)
