@@ -1,0 +1,1 @@
+"""Decisions: the gate, the budget, and the session that holds both."""

@@ -1,0 +1,190 @@
+"""The engine of a session: gate, budget and withdrawal under one lock."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from toolbudget import _core as core
+from toolbudget._core.pure import Key
+from toolbudget.budget.aggregate import rewrite
+from toolbudget.budget.gate import Verdict, judge_result, replace_block
+from toolbudget.budget.settings import check_text
+from toolbudget.budget.summary import report_of
+from toolbudget.errors import ToolBudgetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from toolbudget._core.pure import Plan, Rule
+    from toolbudget.budget.journal import Journal, StoredFile
+    from toolbudget.budget.policy import Policy
+    from toolbudget.budget.report import EnforcementReport, Failure
+    from toolbudget.budget.state import ContentReplacementState
+    from toolbudget.storage.records import ParsedRecord
+    from toolbudget.storage.store import ResultStore
+
+__all__ = ["Engine"]
+
+
+class Engine:
+    """Takes every decision of one session, one at a time.
+
+    Args:
+        journal: State, record log and store.
+        policy: Limits and hooks.
+        keeps_history: In the first enforcement of a session with records, a result without one is
+            kept if a later group follows it; afterwards what is undecided is fresh.
+    """
+
+    def __init__(self, journal: Journal, policy: Policy, *, keeps_history: bool) -> None:
+        """Begin before the first enforcement."""
+        self.policy = policy
+        self._journal = journal
+        self._keeps_history = keeps_history
+        self._parent_state: ContentReplacementState | None = None
+        self._last_messages: Sequence[object] = ()
+        self._lock = threading.RLock()
+        self._is_deciding = False
+
+    @property
+    def store(self) -> ResultStore:
+        """Where full texts go."""
+        return self._journal.store
+
+    def state(self) -> ContentReplacementState:
+        """Return a copy of every decision so far."""
+        with self._lock:
+            return self._journal.state.clone()
+
+    def latest_file(self, tool_use_id: str) -> StoredFile | None:
+        """Return where the full text of an id's latest replaced result is."""
+        with self._lock:
+            return self._journal.latest_file(tool_use_id)
+
+    def apply_records(self, records: Iterable[ParsedRecord]) -> None:
+        """Take over what records say."""
+        with self._deciding():
+            self._journal.apply_records(records)
+
+    def flush(self) -> Failure | None:
+        """Record what no record holds yet, because an append has failed."""
+        with self._deciding():
+            return self._journal.flush()
+
+    def expect_gaps(self, parent_state: ContentReplacementState) -> None:
+        """Fill gaps from a parent's replacements in the first enforcement, if there are any."""
+        if not self._journal.is_begun_by_parent:
+            self._parent_state = parent_state
+
+    def branch(self, journal: Journal, policy: Policy) -> Engine:
+        """Return an engine that goes on separately from what this one knows."""
+        with self._deciding():
+            journal.inherit(self._journal)
+            keeps_history = self._keeps_history and self._journal.has_records
+            return Engine(journal, policy, keeps_history=keeps_history)
+
+    def gate(
+        self,
+        block: Mapping[str, Any],
+        tool_name: str,
+        declared_limit: float | None,
+        caller: Mapping[str, object] | None,
+    ) -> tuple[dict[str, Any], EnforcementReport]:
+        """Check one result against its tool's limit."""
+        started_s = time.perf_counter()
+        check_text("tool_name", tool_name)
+        if declared_limit is not None:
+            self.policy.declared.declare(tool_name, declared_limit)
+        options = self.policy.gate_options(tool_name)
+        verdict = Verdict(block, None)
+        journal = self._journal
+
+        def make_plan() -> Plan:
+            nonlocal verdict
+            verdict = judge_result(
+                block,
+                tool_name=tool_name,
+                caller=caller,
+                state=journal.state,
+                fingerprint=journal.fingerprint,
+                options=options,
+                store=journal.store,
+            )
+            return verdict.as_plan()
+
+        with self._deciding():
+            done = journal.transact(make_plan, keeps_failed=False)
+        result = cast("dict[str, Any]", verdict.block)
+        if done.outcome.replaced:
+            result = replace_block(block, done.outcome.replaced[0].replacement)
+        report = report_of(done, limit=math.inf, accounting="visible", started_s=started_s)
+        return result, report
+
+    def enforce(
+        self, messages: Sequence[Any], rule: Literal["seen"] | None = None
+    ) -> tuple[list[Any], EnforcementReport]:
+        """Apply the budget to a message list."""
+        started_s = time.perf_counter()
+        journal = self._journal
+        options = self.policy.plan_options(journal.store, "running")
+
+        def make_plan() -> Plan:
+            self._fill_gaps(messages)
+            wanted = dataclasses.replace(options, rule=rule or self._current_rule())
+            return core.plan(messages, journal.state.known(journal.fingerprints), wanted)
+
+        with self._deciding():
+            done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
+            journal.fingerprints = done.plan.fingerprints
+            self._last_messages = tuple(messages)
+            if rule is None:
+                self._keeps_history = False
+        output = rewrite(messages, done.plan, done.outcome)
+        report = report_of(
+            done, limit=options.limit, accounting=options.accounting, started_s=started_s
+        )
+        return output, report
+
+    def withdraw(self) -> Failure | None:
+        """Take back what was kept for the last enforced list and no later group follows.
+
+        Raises:
+            TranscriptError: With ``strict``: it could not be recorded.
+        """
+        with self._deciding():
+            survey = core.collect(self._last_messages, self.policy.is_exempt_tool)
+            keys = [
+                Key(candidate.tool_use_id, self._journal.fingerprint(candidate.parts))
+                for group in survey.groups
+                if not group.is_followed
+                for candidate in group.candidates
+            ]
+            return self._journal.withdraw(keys)
+
+    @contextmanager
+    def _deciding(self) -> Iterator[None]:
+        with self._lock:
+            if self._is_deciding:
+                raise ToolBudgetError("a session cannot be used by its own store or redact hook")
+            self._is_deciding = True
+            try:
+                yield
+            finally:
+                self._is_deciding = False
+
+    def _fill_gaps(self, messages: Sequence[object]) -> None:
+        parent_state, self._parent_state = self._parent_state, None
+        if parent_state is None:
+            return
+        survey = core.collect(messages, self.policy.is_exempt_tool)
+        candidates = (candidate for group in survey.groups for candidate in group.candidates)
+        self._journal.take_over(parent_state, {candidate.tool_use_id for candidate in candidates})
+
+    def _current_rule(self) -> Rule:
+        is_resumed = self._keeps_history and self._journal.has_records
+        return "resumed" if is_resumed else "running"

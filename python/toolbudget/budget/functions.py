@@ -1,0 +1,388 @@
+"""The same steps as plain functions, for hosts that own their state, files and transcript."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from toolbudget import _core as core
+from toolbudget._core.pure import PlanOptions
+from toolbudget._core.pure.shape import text_parts
+from toolbudget.budget.aggregate import rewrite
+from toolbudget.budget.gate import GateOptions, Verdict, judge_result, replace_block
+from toolbudget.budget.journal import Journal
+from toolbudget.budget.recorder import Recorder
+from toolbudget.budget.state import ContentReplacementState
+from toolbudget.budget.storing import expected_path, is_json_content
+from toolbudget.budget.summary import report_of
+from toolbudget.errors import ConfigError
+from toolbudget.limits import MAX_TOOL_RESULTS_PER_MESSAGE_CHARS, PREVIEW_SIZE_BYTES, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from toolbudget._core.pure import Accounting, Candidate, Plan
+    from toolbudget.budget.report import EnforcementReport
+    from toolbudget.storage.records import ContentReplacementRecord
+    from toolbudget.storage.store import ResultStore
+    from toolbudget.storage.transcript import Transcript
+
+__all__ = [
+    "Enforcement",
+    "Partition",
+    "apply_tool_result_budget",
+    "build_replacement",
+    "collect_candidates_by_message",
+    "enforce_tool_result_budget",
+    "maybe_persist_large_tool_result",
+    "partition_by_prior_decision",
+    "select_fresh_to_replace",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Enforcement:
+    """What :func:`enforce_tool_result_budget` came to.
+
+    Attributes:
+        messages: The only thing to send; the input itself if nothing changed.
+        newly_replaced: What this call replaced, to be recorded by the host.
+        report: The numbers.
+    """
+
+    messages: list[Any]
+    newly_replaced: tuple[ContentReplacementRecord, ...]
+    report: EnforcementReport
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Candidates by earlier decisions.
+
+    Attributes:
+        must_reapply: Decided: replaced. Each carries its ``replacement``.
+        frozen: Decided: kept.
+        fresh: Never decided.
+    """
+
+    must_reapply: list[Candidate]
+    frozen: list[Candidate]
+    fresh: list[Candidate]
+
+
+def enforce_tool_result_budget(
+    messages: Sequence[Any],
+    state: ContentReplacementState,
+    *,
+    store: ResultStore,
+    limit: float = MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+    exempt_tools: Collection[str] = frozenset(),
+    preview_bytes: int = PREVIEW_SIZE_BYTES,
+    accounting: Accounting = "visible",
+) -> Enforcement:
+    """Apply the budget once, with a state that the host owns.
+
+    Args:
+        messages: Everything the next request would hold. It is never changed.
+        state: Earlier decisions; this call's are added after the store.
+        store: Where full texts go.
+        limit: Characters that one API user message may show; ``math.inf`` is off.
+        exempt_tools: Tools that the limit does not touch.
+        preview_bytes: Size of a preview in UTF-8 bytes.
+        accounting: ``visible`` counts previews; ``originals`` does not.
+
+    Raises:
+        ConfigError: A limit cannot be used.
+        InvalidMessageError: ``messages`` cannot be a message list.
+
+    Example:
+        >>> import toolbudget
+        >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 9_000}
+        >>> done = toolbudget.enforce_tool_result_budget(
+        ...     [{"role": "user", "content": [result]}],
+        ...     toolbudget.create_content_replacement_state(),
+        ...     store=toolbudget.MemoryStore(),
+        ...     limit=5_000,
+        ... )
+        >>> [record.tool_use_id for record in done.newly_replaced], done.report.replaced
+        (['t1'], 1)
+    """
+    if not isinstance(state, ContentReplacementState):
+        raise ConfigError(f"state (argument) must be a ContentReplacementState: {state!r}")
+    return _enforce(
+        messages,
+        Journal(store=store, state=state),
+        _plan_options(store, limit, exempt_tools, preview_bytes, accounting),
+    )
+
+
+def apply_tool_result_budget(
+    messages: Sequence[Any],
+    state: ContentReplacementState | None,
+    *,
+    store: ResultStore,
+    transcript: Transcript | None = None,
+    limit: float = MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+    exempt_tools: Collection[str] = frozenset(),
+    preview_bytes: int = PREVIEW_SIZE_BYTES,
+    accounting: Accounting = "visible",
+) -> list[Any]:
+    """Apply the budget and record what it decided; without a state the feature is off.
+
+    Args:
+        messages: Everything the next request would hold.
+        state: Earlier decisions, or ``None`` to get the input back as it is.
+        store: Where full texts go.
+        transcript: Where this call's decisions are recorded before they are handed out.
+        limit: As for :func:`enforce_tool_result_budget`.
+        exempt_tools: As for :func:`enforce_tool_result_budget`.
+        preview_bytes: As for :func:`enforce_tool_result_budget`.
+        accounting: As for :func:`enforce_tool_result_budget`.
+
+    Raises:
+        ConfigError: A limit cannot be used.
+        InvalidMessageError: ``messages`` cannot be a message list.
+
+    Example:
+        >>> import toolbudget
+        >>> messages = [{"role": "user", "content": "hello"}]
+        >>> store = toolbudget.MemoryStore()
+        >>> toolbudget.apply_tool_result_budget(messages, None, store=store) is messages
+        True
+    """
+    if state is None:
+        return messages if isinstance(messages, list) else list(messages)
+    journal = Journal(
+        store=store,
+        state=state,
+        recorder=None if transcript is None else _recorder_of(transcript),
+    )
+    options = _plan_options(store, limit, exempt_tools, preview_bytes, accounting)
+    return _enforce(messages, journal, options).messages
+
+
+def maybe_persist_large_tool_result(
+    block: Mapping[str, Any], *, tool_name: str, limit: float, store: ResultStore
+) -> dict[str, Any]:
+    """Check one result when its tool has run, without any state (the gate).
+
+    Args:
+        block: A ``tool_result`` block. It is never changed.
+        tool_name: The tool that made it.
+        limit: Characters that stay as they are; ``math.inf`` exempts.
+        store: Where a larger text goes.
+
+    Returns:
+        The same object, or a copy with a new ``content``.
+
+    Raises:
+        ConfigError: ``limit`` is no positive number.
+
+    Example:
+        >>> import toolbudget
+        >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": ""}
+        >>> toolbudget.maybe_persist_large_tool_result(
+        ...     block, tool_name="Bash", limit=100, store=toolbudget.MemoryStore()
+        ... )["content"]
+        '(Bash completed with no output)'
+    """
+    limits = Limits(tools={tool_name: limit})
+    verdict = Verdict(block, None)
+    journal = Journal(store=store)
+
+    def make_plan() -> Plan:
+        nonlocal verdict
+        verdict = judge_result(
+            block,
+            tool_name=tool_name,
+            caller=None,
+            state=journal.state,
+            fingerprint=journal.fingerprint,
+            options=GateOptions(
+                limit_chars=limits.tools[tool_name],
+                is_exempt=limits.is_exempt(tool_name),
+                preview_bytes=limits.preview_bytes,
+            ),
+            store=store,
+        )
+        return verdict.as_plan()
+
+    replaced = journal.transact(make_plan, keeps_failed=False).outcome.replaced
+    if replaced:
+        return replace_block(block, replaced[0].replacement)
+    return cast("dict[str, Any]", verdict.block)
+
+
+def collect_candidates_by_message(
+    messages: Sequence[Any], *, exempt_tools: Collection[str] = frozenset()
+) -> list[list[Candidate]]:
+    """List the results that a budget may be about, by API user message.
+
+    Exempt results and references are left out, and groups in which nothing is left.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+
+    Example:
+        >>> import toolbudget
+        >>> toolbudget.collect_candidates_by_message([{"role": "user", "content": "hello"}])
+        []
+    """
+    survey = core.collect(messages, exempt_tools.__contains__)
+    groups = (
+        [
+            candidate
+            for candidate in group.candidates
+            if not (candidate.is_exempt or core.is_framed_reference(candidate.text))
+        ]
+        for group in survey.groups
+    )
+    return [group for group in groups if group]
+
+
+def partition_by_prior_decision(
+    candidates: Sequence[Candidate], state: ContentReplacementState
+) -> Partition:
+    """Split candidates by what was decided about them before.
+
+    Example:
+        >>> import toolbudget
+        >>> state = toolbudget.create_content_replacement_state()
+        >>> candidate = toolbudget.Candidate(tool_use_id="t1", content="text", size=4)
+        >>> len(toolbudget.partition_by_prior_decision([candidate], state).fresh)
+        1
+    """
+    partition = Partition([], [], [])
+    for candidate in candidates:
+        by_fingerprint = state.decisions_about(candidate.tool_use_id)
+        parts = candidate.parts or text_parts(candidate.content) or ()
+        fingerprint = core.fingerprint(parts) if by_fingerprint else None
+        if fingerprint is None or fingerprint not in by_fingerprint:
+            partition.fresh.append(candidate)
+            continue
+        replacement = by_fingerprint[fingerprint]
+        if replacement is None:
+            partition.frozen.append(candidate)
+        else:
+            partition.must_reapply.append(replace(candidate, replacement=replacement))
+    return partition
+
+
+def select_fresh_to_replace(
+    fresh: Sequence[Candidate], frozen_size: int, limit: float
+) -> list[Candidate]:
+    """Choose by the plain rule: the largest first, until what is left fits.
+
+    Args:
+        fresh: Results that were never decided.
+        frozen_size: Characters of the kept ones beside them.
+        limit: The largest sum that is allowed.
+
+    Returns:
+        The chosen ones, in the order taken; equal sizes in order of appearance.
+
+    Example:
+        >>> from toolbudget import Candidate, select_fresh_to_replace
+        >>> fresh = [Candidate("a", "", 10), Candidate("b", "", 30)]
+        >>> [candidate.tool_use_id for candidate in select_fresh_to_replace(fresh, 5, limit=20)]
+        ['b']
+    """
+    sizes = [candidate.size for candidate in fresh]
+    return [fresh[index] for index in core.select_largest(sizes, frozen_size + sum(sizes), limit)]
+
+
+def build_replacement(
+    text: str, path: str, *, preview_bytes: int = PREVIEW_SIZE_BYTES, style: str = "head"
+) -> str:
+    """Build the exact string that stands in for a text.
+
+    Args:
+        text: The full text.
+        path: Where the model can read it.
+        preview_bytes: Size of the preview in UTF-8 bytes; 0 leaves it out.
+        style: ``head``: the beginning of the text.
+
+    Raises:
+        TypeError: ``text`` is no text; bytes are not guessed at.
+        ConfigError: ``style`` is unknown.
+
+    Example:
+        >>> import toolbudget
+        >>> print(toolbudget.build_replacement("abc", "/results/t1.txt", preview_bytes=0))
+        <persisted-output>
+        Output too large (3 bytes). Full output saved to: /results/t1.txt
+        </persisted-output>
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text must be str, not {type(text).__name__}")
+    if style != "head":
+        raise ConfigError(f"style (argument) must be 'head': {style!r}")
+    return core.build_replacement(text, str(path), preview_bytes=preview_bytes)
+
+
+def _recorder_of(transcript: Transcript) -> Recorder:
+    return Recorder(_TranscriptLog(transcript), session_id=transcript.session_id)
+
+
+class _TranscriptLog:
+    """A host's own transcript as a place for records; nobody else decides there."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    @contextmanager
+    def locked(self) -> Iterator[_TranscriptLog]:
+        yield self
+
+    ambiguous = None
+
+    def read_tail(self) -> tuple[()]:
+        return ()
+
+    def read_all(self) -> tuple[()]:
+        return ()
+
+    def take_lost_records(self) -> bool:
+        return False
+
+    def append(self, record: Mapping[str, object], *, sync: bool) -> None:  # noqa: ARG002 - the transcript has its own level
+        self._transcript.append(record)
+
+
+def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) -> Enforcement:
+    started_s = time.perf_counter()
+
+    def make_plan() -> Plan:
+        return core.plan(messages, journal.state.known({}), options)
+
+    done = journal.transact(make_plan, keeps_failed=True)
+    report = report_of(
+        done, limit=options.limit, accounting=options.accounting, started_s=started_s
+    )
+    return Enforcement(
+        messages=rewrite(messages, done.plan, done.outcome),
+        newly_replaced=report.newly_replaced,
+        report=report,
+    )
+
+
+def _plan_options(
+    store: ResultStore,
+    limit: float,
+    exempt_tools: Collection[str],
+    preview_bytes: int,
+    accounting: Accounting,
+) -> PlanOptions:
+    if isinstance(exempt_tools, str):
+        raise ConfigError(f"exempt_tools (argument) must be a collection: {exempt_tools!r}")
+    limits = Limits(max_message_chars=limit, preview_bytes=preview_bytes, accounting=accounting)
+    return PlanOptions(
+        limit=limits.max_message_chars,
+        preview_bytes=limits.preview_bytes,
+        accounting=limits.accounting,
+        expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),
+        is_stored_as_json=is_json_content,
+        is_exempt_tool=exempt_tools.__contains__,
+    )

@@ -1,0 +1,142 @@
+"""Where a conversation lives: its folder, its transcript, and what is opened there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolbudget.budget.journal import Journal
+from toolbudget.budget.lineage import inherited_records
+from toolbudget.budget.recorder import Recorder
+from toolbudget.budget.settings import check_text
+from toolbudget.errors import ConfigError
+from toolbudget.storage._paths import refuse_unshowable
+from toolbudget.storage.beginning import begin_transcript
+from toolbudget.storage.names import session_name
+from toolbudget.storage.record_log import RecordLog
+from toolbudget.storage.session_lock import SessionLock
+from toolbudget.storage.store import DirectoryStore
+
+if TYPE_CHECKING:
+    from toolbudget.budget.settings import Settings
+    from toolbudget.storage._files import Durability
+    from toolbudget.storage.store import ResultStore
+
+__all__ = ["Home"]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One conversation's place below the root of all sessions."""
+
+    root: Path
+    session_id: str
+    agent_id: str | None = None
+
+    @classmethod
+    def at(cls, root: str | os.PathLike[str], session_id: str, agent_id: str | None = None) -> Home:
+        """Name the place of a session, or of one of its sub-agents.
+
+        Raises:
+            ConfigError: An id is no text, or the root cannot be shown to a model.
+        """
+        check_text("session_id", session_id)
+        if agent_id is not None:
+            check_text("agent_id", agent_id)
+        try:
+            folder = os.fspath(root)
+        except TypeError as error:
+            raise ConfigError(f"root (argument) must name a folder: {root!r}") from error
+        if not folder:
+            raise ConfigError(f"root (argument) must name a folder: {root!r}")
+        base = Path(os.path.abspath(folder))  # noqa: PTH100 - no symlink is to be resolved
+        refuse_unshowable(str(base), "root")
+        return cls(base, session_id, agent_id)
+
+    @property
+    def name(self) -> str:
+        """The name of the session's folder."""
+        return session_name(self.session_id)
+
+    @property
+    def directory(self) -> Path:
+        """The session's own folder."""
+        return self.root / self.name
+
+    def results_of(self, session_id: str) -> Path:
+        """Return the folder of the full texts of a session under this root."""
+        return self.root / session_name(session_id) / "tool-results"
+
+    def open_store(self, settings: Settings) -> ResultStore:
+        """Return the host's store, or the session's own; nothing is made on disk yet.
+
+        Raises:
+            ConfigError: The settings or the shown path cannot be used.
+        """
+        if settings.store is None:
+            return DirectoryStore(
+                self.results_of(self.session_id),
+                durability=settings.durability,
+                display_path=settings.display_path,
+                anchor=self.root,
+            )
+        if settings.display_path is not None:
+            problem = "display_path (argument) belongs to the store given"
+            raise ConfigError(f"{problem}: {settings.store!r}")
+        return settings.store
+
+    def open_log(self, settings: Settings) -> RecordLog:
+        """Return the place of the records; nothing is made on disk yet."""
+        return RecordLog(
+            self.root,
+            self.session_id,
+            agent_id=self.agent_id,
+            durability=settings.durability,
+            force_sidecar=settings.uses_sidecar,
+        )
+
+    def open_journal(self, settings: Settings, log: RecordLog, lock: SessionLock) -> Journal:
+        """Return the journal of the conversation, before its records are read.
+
+        Raises:
+            ConfigError: The settings or the shown path cannot be used.
+        """
+        return Journal(
+            store=self.open_store(settings),
+            recorder=None if settings.is_ephemeral else self._recorder(log, lock),
+            session_id=self.session_id,
+            strict=settings.is_strict,
+            reader_hint=settings.policy.limits.reader_hint,
+        )
+
+    def _recorder(self, log: RecordLog, lock: SessionLock) -> Recorder:
+        return Recorder(log, lock=lock, session_id=self.session_id, agent_id=self.agent_id)
+
+    def exists(self) -> bool:
+        """Tell whether there is such a session, or such a sub-agent, already."""
+        transcript = RecordLog(self.root, self.session_id, agent_id=self.agent_id)
+        return transcript.exists()
+
+    def begin(self, parent: Journal, parent_id: str, durability: Durability) -> None:
+        """Write a transcript that begins with a parent's decisions.
+
+        Raises:
+            TranscriptError: It cannot be written, or there is one already.
+        """
+        begin_transcript(
+            RecordLog(self.root, self.session_id, agent_id=self.agent_id).transcript_path,
+            anchor=self.root,
+            session_id=self.session_id,
+            records=inherited_records(
+                parent, session_id=self.session_id, agent_id=self.agent_id, parent_id=parent_id
+            ),
+            durability=durability,
+        )
+
+    def hold(self) -> SessionLock:
+        """Mark the session as in use, if it has a folder yet; its first decision will otherwise."""
+        lock = SessionLock(self.root, self.name)
+        lock.take(create=False)
+        return lock

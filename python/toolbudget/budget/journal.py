@@ -1,0 +1,340 @@
+"""The journal: state, records and store of one conversation, changed together in one step."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolbudget import _core as core
+from toolbudget._core.pure import Fingerprint, Key, Plan, text_identity
+from toolbudget.budget.recorder import SEEN, is_recordable
+from toolbudget.budget.report import Failure
+from toolbudget.budget.state import ContentReplacementState
+from toolbudget.budget.storing import StoreOutcome, store_choices
+from toolbudget.errors import TranscriptError
+from toolbudget.storage.records import ContentReplacementRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from toolbudget._core.pure import Choice, FingerprintCache
+    from toolbudget.budget.recorder import LockedLog, Recorder
+    from toolbudget.storage.entries import Fingerprinted
+    from toolbudget.storage.records import ParsedRecord
+    from toolbudget.storage.store import ResultStore
+
+__all__ = ["Journal", "StoredFile", "Transaction"]
+
+_SHOWN_ID_CHARS: Final = 80
+_STORED_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:txt|json)")
+
+
+class StoredFile(NamedTuple):
+    """Where the full text of a replaced result is: a file of a session under the same root."""
+
+    session_id: str
+    name: str
+    digest: str | None
+
+
+class Transaction:
+    """What became of one plan: the plan that held in the end, its stores and its failures."""
+
+    __slots__ = ("_keeps_failed", "failures", "outcome", "plan")
+
+    def __init__(self, plan: Plan, *, keeps_failed: bool) -> None:
+        """Begin with the plan as it was made without the lock."""
+        self._keeps_failed = keeps_failed
+        self.follow(plan)
+
+    def follow(self, plan: Plan) -> None:
+        """Take another plan instead; until something is stored, every choice counts as kept."""
+        self.plan = plan
+        self.outcome = StoreOutcome(kept=list(plan.choices))
+        self.failures: list[Failure] = []
+
+    def decisions(self) -> Iterator[tuple[Key, str | None]]:
+        """Yield every decision that was taken, as it is to enter the state and the record."""
+        for adoption in self.plan.adoptions:
+            yield adoption.key, adoption.replacement
+        for item in self.outcome.replaced:
+            yield item.choice.key, item.replacement
+        for key in self.plan.kept:
+            yield key, None
+        if self._keeps_failed:
+            for choice in self.outcome.kept:
+                yield choice.key, None
+
+
+class Journal:
+    """Takes decisions: files first, then the record, then the state, then the request.
+
+    Not thread-safe by itself; its owner holds a lock.
+
+    Args:
+        store: Where full texts go.
+        recorder: Where records go; ``None`` records nothing.
+        session_id: Whose folder new files are in.
+        state: The decisions so far.
+        strict: Raise the first failure before anything is handed out.
+        reader_hint: A line about the host's own reader.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: ResultStore,
+        recorder: Recorder | None = None,
+        session_id: str = "",
+        state: ContentReplacementState | None = None,
+        strict: bool = False,
+        reader_hint: str | None = None,
+    ) -> None:
+        """Begin with the decisions of ``state``."""
+        self.state = ContentReplacementState() if state is None else state
+        self.store = store
+        self.fingerprints: FingerprintCache = {}
+        self.has_records = False
+        self.is_begun_by_parent = False
+        self._recorder = recorder
+        self._session_id = session_id
+        self._strict = strict
+        self._reader_hint = reader_hint
+        # What `mark_seen` kept: the model has seen it before this library did.
+        self._marked_seen: set[Key] = set()
+        self._files: dict[Key, StoredFile] = {}
+        self._latest_files: dict[str, StoredFile] = {}
+
+    def apply_records(self, records: Iterable[ParsedRecord]) -> bool:
+        """Take over what records say; tell whether there were any."""
+        found = False
+        for record in records:
+            found = True
+            self.state.apply_record(record)
+            self._note_files(record.replacements, record.inherited_from or self._session_id)
+            self.is_begun_by_parent |= record.inherited_from is not None
+            if record.is_ours and record.raw.get(SEEN) is True:
+                self._marked_seen.update(_key_of(entry) for entry in record.frozen)
+        self.has_records |= found
+        return found
+
+    def transact(
+        self, make_plan: Callable[[], Plan], *, keeps_failed: bool, marks_seen: bool = False
+    ) -> Transaction:
+        """Carry out a plan: store, record, then change the state.
+
+        Args:
+            make_plan: Makes the plan from the state; called again if the log's tail brought
+                decisions of others.
+            keeps_failed: A result that could not be stored is decided: kept. The gate decides
+                nothing about it.
+            marks_seen: What is kept now is never withdrawn.
+
+        Raises:
+            StoreError: With ``strict``: a text could not be stored.
+            TranscriptError: With ``strict``: the decisions could not be recorded.
+        """
+        transaction = Transaction(make_plan(), keeps_failed=keeps_failed)
+        recorder = self._recorder
+        if not (transaction.plan.decides or (recorder and recorder.unrecorded)):
+            self._note_redaction(transaction)
+            return transaction
+        if recorder is None:
+            self._store(transaction)
+        else:
+            self._store_and_record(recorder, transaction, make_plan, marks_seen=marks_seen)
+        for key, replacement in transaction.decisions():
+            self.state.decide(key, replacement)
+        if marks_seen:
+            self._marked_seen.update(transaction.plan.kept)
+        new_entries = (item.record() for item in transaction.outcome.replaced)
+        self._note_files(new_entries, self._session_id)
+        if recorder is not None:
+            recorder.settle()
+        return transaction
+
+    def flush(self) -> Failure | None:
+        """Record what no record holds yet, because an append has failed; return what is wrong."""
+        if self._recorder is None or not self._recorder.unrecorded:
+            return None
+        try:
+            failures = self.transact(Plan, keeps_failed=False).failures
+        except (TranscriptError, OSError) as error:
+            return Failure("record", None, error)
+        return failures[0] if failures else None
+
+    def withdraw(self, keys: Iterable[Key]) -> Failure | None:
+        """Take kept decisions back, those of ``mark_seen`` excepted; return what went wrong.
+
+        Raises:
+            TranscriptError: With ``strict``: it could not be recorded.
+        """
+        wanted = [key for key in dict.fromkeys(keys) if self._is_withdrawable(key)]
+        try:
+            if wanted and self._recorder is not None:
+                with self._recorder.locked() as (locked, records):
+                    self.apply_records(records)
+                    wanted = list(filter(self._is_withdrawable, wanted))
+                    if wanted:
+                        self._recorder.write_withdrawal(locked, wanted)
+        except (TranscriptError, OSError) as error:
+            # Without the record a later resume would find them kept: so they stay kept here too.
+            if self._strict:
+                raise
+            return Failure("record", None, error)
+        self.state.withdraw(wanted)
+        if self._recorder is not None:
+            self._recorder.settle()
+        return None
+
+    def _is_withdrawable(self, key: Key) -> bool:
+        decided = self.state.decisions_about(key.tool_use_id)
+        return decided.get(key.fingerprint, "") is None and key not in self._marked_seen
+
+    def inherit(self, parent: Journal) -> None:
+        """Begin with all that a parent knows."""
+        self.state = parent.state.clone()
+        self.has_records = parent.has_records
+        self._marked_seen = set(parent._marked_seen)
+        self._files = dict(parent._files)
+        self._latest_files = dict(parent._latest_files)
+
+    def take_over(self, parent: ContentReplacementState, tool_use_ids: Collection[str]) -> None:
+        """Fill gaps from a parent's replacements, for ids that occur; to be recorded next."""
+        for key, replacement in parent.decisions.items():
+            if replacement is None or key.tool_use_id not in tool_use_ids:
+                continue
+            if key.fingerprint not in self.state.decisions_about(key.tool_use_id):
+                self.state.decide(key, replacement)
+                if self._recorder is not None:
+                    self._recorder.unrecorded[key] = replacement
+        for tool_use_id, replacement in parent.unapplied.items():
+            if tool_use_id in tool_use_ids:
+                self.state.expect(tool_use_id, replacement)
+
+    def _store_and_record(
+        self,
+        recorder: Recorder,
+        transaction: Transaction,
+        make_plan: Callable[[], Plan],
+        *,
+        marks_seen: bool,
+    ) -> None:
+        try:
+            with recorder.locked() as (locked, records):
+                if self.apply_records(records):
+                    transaction.follow(make_plan())
+                if locked.take_lost_records():
+                    # The file that held them is gone, so the next one begins with all of them.
+                    recorder.unrecorded.update(self.state.decisions)
+                self._store(transaction)
+                self._record(recorder, locked, transaction, marks_seen=marks_seen)
+        except (TranscriptError, OSError) as error:
+            if self._strict:
+                raise
+            # No later resume could reproduce a replacement that is in no record.
+            transaction.outcome.give_up()
+            transaction.failures.append(Failure("record", None, error))
+            recorder.unrecorded.update(
+                (key, replacement)
+                for key, replacement in transaction.decisions()
+                if is_recordable(key)
+            )
+
+    def _store(self, transaction: Transaction) -> None:
+        self._note_redaction(transaction)
+        choices = transaction.plan.choices
+        kept: list[Choice] = []
+        if self._recorder is not None:
+            kept = [choice for choice in choices if not _can_be_recorded(choice, transaction)]
+        if kept:
+            too_long = set(map(id, kept))
+            choices = [choice for choice in choices if id(choice) not in too_long]
+        if choices:
+            transaction.outcome = store_choices(choices, self.store, self._reader_hint)
+            transaction.failures += transaction.outcome.failures
+            transaction.outcome.kept += kept
+        if self._strict and transaction.failures:
+            raise transaction.failures[0].error
+
+    def _note_redaction(self, transaction: Transaction) -> None:
+        transaction.failures = [
+            Failure("redact", tool_use_id, error)
+            for tool_use_id, error in transaction.plan.redaction_failures
+        ]
+        if self._strict and transaction.failures:
+            raise transaction.failures[0].error
+
+    def _record(
+        self,
+        recorder: Recorder,
+        locked: LockedLog,
+        transaction: Transaction,
+        *,
+        marks_seen: bool,
+    ) -> None:
+        replacements = [item.record() for item in transaction.outcome.replaced]
+        made = {item.choice.key for item in transaction.outcome.replaced}
+        kept: dict[Key, None] = {}
+        for key, replacement in (*recorder.unrecorded.items(), *transaction.decisions()):
+            if key in made or not is_recordable(key):
+                continue
+            if replacement is None:
+                kept[key] = None
+            else:
+                replacements.append(self.entry(key, replacement))
+        transaction.failures += recorder.write(
+            locked, replacements, list(kept), marks_seen=marks_seen
+        )
+        recorder.unrecorded.clear()
+
+    def entry(self, key: Key, replacement: str) -> ContentReplacementRecord:
+        """Return the entry of a record about a replaced result."""
+        file = self._files.get(key)
+        return ContentReplacementRecord(
+            kind="tool-result",
+            tool_use_id=key.tool_use_id,
+            replacement=replacement,
+            size=key.fingerprint.size_chars,
+            hash=key.fingerprint.hash,
+            file=None if file is None else file.name,
+            file_digest=None if file is None else file.digest,
+        )
+
+    def file_of(self, key: Key) -> StoredFile | None:
+        """Return where the full text of a replaced result is, as far as a record says."""
+        return self._files.get(key)
+
+    def latest_file(self, tool_use_id: str) -> StoredFile | None:
+        """Return where the full text of an id's latest replaced result is."""
+        return self._latest_files.get(tool_use_id)
+
+    def _note_files(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
+        for entry in entries:
+            # A record is input: only a name that the store could have made is ever used as one.
+            if entry.file is None or not _STORED_FILE_NAME.fullmatch(entry.file):
+                continue
+            file = StoredFile(session_id, entry.file, entry.file_digest)
+            self._latest_files[entry.tool_use_id] = file
+            if entry.size is not None and entry.hash is not None:
+                key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
+                self._files.setdefault(key, file)
+
+    def fingerprint(self, parts: tuple[str, ...]) -> Fingerprint:
+        """Fingerprint a text; one of the last enforced list is not hashed again."""
+        known = self.fingerprints.get(text_identity(parts))
+        return core.fingerprint(parts) if known is None else known[1]
+
+
+def _can_be_recorded(choice: Choice, transaction: Transaction) -> bool:
+    if is_recordable(choice.key):
+        return True
+    tool_use_id = choice.key.tool_use_id
+    error = TranscriptError(f"id is too long to be recorded: {len(tool_use_id)} characters")
+    transaction.failures.append(Failure("record", tool_use_id[:_SHOWN_ID_CHARS], error))
+    return False
+
+
+def _key_of(entry: Fingerprinted) -> Key:
+    tool_use_id, size_chars, text_hash = entry
+    return Key(tool_use_id, Fingerprint(size_chars, text_hash))

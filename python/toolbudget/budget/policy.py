@@ -1,0 +1,62 @@
+"""The policy of a session: its limits and hooks, as the options of one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from toolbudget._core.pure import PlanOptions
+from toolbudget.budget.gate import GateOptions
+from toolbudget.budget.once import OncePerText
+from toolbudget.budget.storing import expected_path, is_json_content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolbudget._core.pure import Rule
+    from toolbudget.limits import DeclaredLimits, Limits
+    from toolbudget.storage.store import ResultStore
+
+__all__ = ["Policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the host has set; overrides of the limits are read once for each call."""
+
+    limits: Limits
+    declared: DeclaredLimits
+    redact: Callable[[str], str] | None = None
+
+    def copy(self) -> Policy:
+        """Return the same policy for a child; what its tools declare later is its own."""
+        return replace(self, declared=self.declared.copy())
+
+    def gate_options(self, tool_name: str) -> GateOptions:
+        """Return what the gate needs for a result of one tool."""
+        declared_chars = self.declared.for_tool(tool_name)
+        return GateOptions(
+            limit_chars=self.limits.for_tool(tool_name, declared_chars),
+            is_exempt=self.limits.is_exempt(tool_name, declared_chars),
+            preview_bytes=self.limits.preview_bytes,
+            reader_hint=self.limits.reader_hint,
+            redact=None if self.redact is None else OncePerText(self.redact),
+        )
+
+    def plan_options(self, store: ResultStore, rule: Rule) -> PlanOptions:
+        """Return what a plan needs."""
+        return PlanOptions(
+            limit=self.limits.message_limit(),
+            preview_bytes=self.limits.preview_bytes,
+            accounting=self.limits.accounting,
+            reader_hint=self.limits.reader_hint,
+            redact=None if self.redact is None else OncePerText(self.redact),
+            rule=rule,
+            expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),
+            is_stored_as_json=is_json_content,
+            is_exempt_tool=self.is_exempt_tool,
+        )
+
+    def is_exempt_tool(self, tool_name: str) -> bool:
+        """Tell whether neither limit touches a tool's results."""
+        return self.limits.is_exempt(tool_name, self.declared.for_tool(tool_name))

@@ -1,0 +1,188 @@
+"""The recorder: a session's records, written before anything they say is handed out."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Protocol
+
+from toolbudget.budget.report import Failure
+from toolbudget.storage.records import content_replacement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from toolbudget._core.pure import Key
+    from toolbudget.storage.entries import Fingerprinted
+    from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
+    from toolbudget.storage.session_lock import SessionLock
+
+__all__ = ["SEEN", "LockedLog", "Log", "Recorder", "is_recordable"]
+
+# Marks a record of `mark_seen`: what it keeps is never withdrawn.
+SEEN: Final = "seen"
+# A line must stay far below the length at which a reader passes it over. An id that long is none
+# that a provider gives: what is decided about it holds in this process only.
+_MAX_ID_BYTES: Final = 1 << 25
+# A character beyond the first 65,536 becomes two escapes of six bytes.
+_ESCAPED_BYTES: Final = 12
+_KEPT_CHARS_PER_RECORD: Final = 1 << 22
+
+
+def is_recordable(key: Key) -> bool:
+    """Tell whether a record can hold the id of a decision."""
+    tool_use_id = key.tool_use_id
+    return len(tool_use_id) * (1 if tool_use_id.isascii() else _ESCAPED_BYTES) <= _MAX_ID_BYTES
+
+
+class LockedLog(Protocol):
+    """A record log while this process holds its lock."""
+
+    def read_tail(self) -> Sequence[ParsedRecord]:
+        """Return what others recorded since the last read."""
+
+    def read_all(self) -> Sequence[ParsedRecord]:
+        """Return every record."""
+
+    def take_lost_records(self) -> bool:
+        """Tell once whether records have gone with their file."""
+
+    @property
+    def ambiguous(self) -> OSError | None:
+        """Why an appended record, although it counts, may not outlive a power loss."""
+
+    def append(self, record: Mapping[str, object], *, sync: bool) -> None:
+        """Append one record; raises ``TranscriptError`` if it certainly is not there."""
+
+
+class Log(Protocol):
+    """Where records go."""
+
+    def locked(self) -> AbstractContextManager[LockedLog]:
+        """Lock the log for one decision."""
+
+
+class Recorder:
+    """Reads and writes the records of one session or sub-agent.
+
+    Args:
+        log: Where records go.
+        lock: Marks the session as in use; taken at the latest before something is written.
+        session_id: Named in every record; ``None`` leaves it out.
+        agent_id: The sub-agent whose decisions these are.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        lock: SessionLock | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> None:
+        """Begin with everything recorded."""
+        # Decisions that hold in this process but are in no record yet.
+        self.unrecorded: dict[Key, str | None] = {}
+        self._log = log
+        self._lock = lock
+        self._session_id = session_id
+        self._agent_id = agent_id
+        self._is_in_doubt = False
+
+    def mark_in_use(self) -> None:
+        """Hold the session's lock, if it can be had."""
+        if self._lock is not None:
+            self._lock.take(create=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[tuple[LockedLog, Sequence[ParsedRecord]]]:
+        """Lock the log and read what is new in it.
+
+        Until :meth:`settle` is called the log is in doubt: if the caller is interrupted, by Ctrl-C
+        say, between reading or writing records and taking them over, the next one reads all of them
+        again.
+
+        Raises:
+            TranscriptError: The log cannot be locked or read.
+        """
+        self.mark_in_use()
+        with self._log.locked() as locked:
+            was_in_doubt, self._is_in_doubt = self._is_in_doubt, True
+            yield locked, locked.read_all() if was_in_doubt else locked.read_tail()
+
+    def settle(self) -> None:
+        """Say that everything read and written has been taken over."""
+        self._is_in_doubt = False
+
+    def write(
+        self,
+        locked: LockedLog,
+        replacements: Sequence[ContentReplacementRecord],
+        kept: Sequence[Key],
+        *,
+        marks_seen: bool,
+    ) -> list[Failure]:
+        """Append decisions: the replacements in one record, many kept ones in several.
+
+        Returns:
+            What did not become durable, or was not recorded although nothing is lost by that.
+
+        Raises:
+            TranscriptError: The replacements are certainly not recorded.
+        """
+        failures: list[Failure] = []
+        for index, keys in enumerate(_parts_of(kept)):
+            entries = replacements if index == 0 else ()
+            if not (entries or keys):
+                continue
+            record = self._record(replacements=entries, frozen=map(_fingerprinted, keys))
+            if marks_seen:
+                record[SEEN] = True
+            locked.append(record, sync=bool(entries))
+            if locked.ambiguous is not None:
+                failures.append(Failure("record", None, locked.ambiguous))
+        return failures
+
+    def write_withdrawal(self, locked: LockedLog, keys: Sequence[Key]) -> None:
+        """Append that kept decisions are taken back.
+
+        Raises:
+            TranscriptError: It is certainly not recorded.
+        """
+        locked.append(self._record(withdrawn=map(_fingerprinted, keys)), sync=False)
+        for key in keys:
+            self.unrecorded.pop(key, None)
+
+    def _record(
+        self,
+        *,
+        replacements: Iterable[ContentReplacementRecord] = (),
+        frozen: Iterable[Fingerprinted] = (),
+        withdrawn: Iterable[Fingerprinted] = (),
+    ) -> dict[str, object]:
+        return content_replacement(
+            session_id=self._session_id,
+            agent_id=self._agent_id,
+            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            replacements=replacements,
+            frozen=frozen,
+            withdrawn=withdrawn,
+        )
+
+
+def _parts_of(keys: Sequence[Key]) -> Iterator[list[Key]]:
+    """Cut a list of keys into parts that fit into a record each; at least one."""
+    part: list[Key] = []
+    chars = 0
+    for key in keys:
+        if chars > _KEPT_CHARS_PER_RECORD:
+            yield part
+            part, chars = [], 0
+        part.append(key)
+        chars += len(key.tool_use_id) + len(key.fingerprint.hash)
+    yield part
+
+
+def _fingerprinted(key: Key) -> Fingerprinted:
+    return key.tool_use_id, key.fingerprint.size_chars, key.fingerprint.hash

@@ -1,0 +1,100 @@
+"""What one call did: numbers, failures and events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolbudget.storage.records import ContentReplacementRecord
+
+__all__ = ["EnforcementReport", "Event", "Failure"]
+
+Stage: TypeAlias = Literal["store", "record", "redact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that could not be done; the results it is about were left in full.
+
+    Attributes:
+        stage: ``store`` (a full text), ``record`` (the decisions), ``redact`` (the host's hook).
+        tool_use_id: The result it is about; ``None`` if it is about all of the call.
+        error: The exception.
+    """
+
+    stage: Stage
+    tool_use_id: str | None
+    error: Exception
+
+    def __str__(self) -> str:
+        """Say what, where and why in one line."""
+        subject = "" if self.tool_use_id is None else f" of {self.tool_use_id!r}"
+        return f"{self.stage}{subject} failed: {self.error}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What an ``on_event`` callback is told.
+
+    Attributes:
+        kind: ``replaced`` for each result that was newly replaced, ``failure`` for each failure.
+        tool_use_id: The result it is about, if it is about one.
+        record: The new replacement, for ``replaced``.
+        failure: What failed, for ``failure``.
+    """
+
+    kind: Literal["replaced", "failure"]
+    tool_use_id: str | None
+    record: ContentReplacementRecord | None = field(default=None, repr=False)
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnforcementReport:
+    """What one call of ``gate`` or ``enforce`` did.
+
+    ``candidates`` is the sum of ``replaced``, ``reapplied`` and ``frozen``. Sizes are in characters
+    unless the name says otherwise. ``gate`` counts only a result that it replaced, now or again:
+    one that it leaves as it is changes nothing, and the numbers stay 0.
+
+    Attributes:
+        groups: API user messages with at least one text result.
+        candidates: Results that a decision is about.
+        replaced: Newly replaced ones.
+        reapplied: Ones that got their recorded replacement again.
+        frozen: Ones that are kept in full, by an earlier decision or this one.
+        skipped: Results that are no candidates: empty, not all text, exempt, references, odd ones.
+        skipped_by_reason: The same by reason.
+        chars_before: Characters of all text results as given.
+        chars_after: The same as handed out.
+        over_limit_chars: By how much groups still exceed the limit, summed.
+        bytes_stored: Bytes newly written to the store.
+        failures: What could not be done.
+        newly_replaced: The records of the newly replaced results.
+        elapsed_s: Seconds that the call took.
+
+    Example:
+        >>> from toolbudget import EnforcementReport
+        >>> EnforcementReport().replaced
+        0
+    """
+
+    groups: int = 0
+    candidates: int = 0
+    replaced: int = 0
+    reapplied: int = 0
+    frozen: int = 0
+    skipped: int = 0
+    skipped_by_reason: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    chars_before: int = 0
+    chars_after: int = 0
+    over_limit_chars: int = 0
+    bytes_stored: int = 0
+    failures: tuple[Failure, ...] = ()
+    # Previews may hold secrets: a report that is printed or logged shows none.
+    newly_replaced: tuple[ContentReplacementRecord, ...] = field(default=(), repr=False)
+    elapsed_s: float = 0.0

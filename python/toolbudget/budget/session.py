@@ -1,0 +1,424 @@
+"""The façade that a host needs: one conversation with its state, store and transcript."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from toolbudget.budget.engine import Engine
+from toolbudget.budget.events import announce
+from toolbudget.budget.home import Home
+from toolbudget.budget.policy import Policy
+from toolbudget.budget.report import EnforcementReport
+from toolbudget.budget.scope import PerCaller
+from toolbudget.budget.settings import Settings, check_choice, check_hook, check_text
+from toolbudget.errors import ConfigError, ToolBudgetError
+from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from toolbudget.budget.report import Event
+    from toolbudget.budget.state import ContentReplacementState
+    from toolbudget.storage._files import Durability
+    from toolbudget.storage.record_log import RecordLog
+    from toolbudget.storage.records import ParsedRecord
+    from toolbudget.storage.session_lock import SessionLock
+    from toolbudget.storage.store import ResultStore
+
+__all__ = ["Session"]
+
+logger: Final = logging.getLogger("toolbudget")
+
+
+class Session:
+    r"""One conversation: decides about tool results and remembers what it decided.
+
+    Safe to use from many threads and tasks. Open it with :meth:`open`.
+
+    Example:
+        >>> import tempfile, toolbudget
+        >>> root = tempfile.mkdtemp()
+        >>> with toolbudget.Session.open(root, "demo") as session:
+        ...     block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+        ...     small = session.gate(block, tool_name="Fetch")
+        ...     messages = session.enforce([{"role": "user", "content": [small]}])
+        >>> small["content"].splitlines()[0]
+        '<persisted-output>'
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        *,
+        log: RecordLog,
+        lock: SessionLock,
+        engine: Engine,
+    ) -> None:
+        """Join the parts; hosts call :meth:`open`."""
+        self._home = home
+        self._settings = settings
+        self._log = log
+        self._engine = engine
+        self._is_closed = False
+        self._reports = PerCaller(EnforcementReport())
+        # Released when the session is closed or forgotten, at the latest with the process.
+        self._release = weakref.finalize(self, lock.release)
+
+    @classmethod
+    def open(
+        cls,
+        root: str | os.PathLike[str],
+        session_id: str,
+        *,
+        limits: Limits | None = None,
+        declared_limits: Mapping[str, float] | None = None,
+        agent_id: str | None = None,
+        parent: Session | ContentReplacementState | None = None,
+        ephemeral: bool = False,
+        durability: Durability | None = None,
+        transcript: Literal["sidecar"] | None = None,
+        store: ResultStore | None = None,
+        display_path: Callable[[Path], str] | None = None,
+        redact: Callable[[str], str] | None = None,
+        on_event: Callable[[Event], object] | None = None,
+        strict: bool = False,
+        unrecorded: Literal["history", "fresh"] = "history",
+    ) -> Self:
+        """Open a conversation: a new one, or one that goes on from its records.
+
+        Nothing is created on disk before something is decided.
+
+        Args:
+            root: Folder of all sessions; full texts go to ``<root>/<session>/tool-results``.
+            session_id: Any text; ids that cannot be file names are mapped to safe ones.
+            limits: ``None`` takes them from the environment.
+            declared_limits: Limits in characters that the host's tools declare; infinite exempts.
+            agent_id: Resume this sub-agent of the session; :meth:`subagent` begins a new one.
+            parent: The session (or its state) that the sub-agent came from. Its replacements fill
+                gaps for ids that occur in the sub-agent's messages, unless its own records begin
+                with the parent's decisions.
+            ephemeral: Write no records: what is decided is forgotten with the object.
+            durability: ``full`` survives power loss, ``data`` does on most file systems,
+                ``process`` survives a killed process. ``None`` asks ``TOOLBUDGET_DURABILITY``,
+                else it is ``full``.
+            transcript: ``"sidecar"`` keeps records apart even where the transcript is our own.
+            store: Where full texts go instead of the session's folder.
+            display_path: Maps a stored file's path to the one that the model is shown; a ``store``
+                of the host's own has its own mapping.
+            redact: Changes a text before it is stored or previewed; what is decided is about the
+                original.
+            on_event: Told of every replacement and every failure, after the fact.
+            strict: Raise failures instead of sending full content.
+            unrecorded: What a result without a record is in the first enforcement of a resumed
+                conversation: ``"history"`` keeps what a later assistant message has answered,
+                ``"fresh"`` decides about all of them.
+
+        Raises:
+            ConfigError: An argument or environment variable cannot be used.
+            TranscriptError: The transcript cannot be read.
+        """
+        limits = Limits.from_environment() if limits is None else limits
+        level = durability_from_environment(durability)
+        if not isinstance(limits, Limits):
+            raise ConfigError(f"limits (argument) must be Limits: {limits!r}")
+        if store is not None:
+            check_hook("store.put", getattr(store, "put", store))
+        for name, hook in (("redact", redact), ("on_event", on_event)):
+            check_hook(name, hook)
+        check_choice("transcript", transcript, (None, "sidecar"))
+        check_choice("unrecorded", unrecorded, ("history", "fresh"))
+        if parent is not None and agent_id is None:
+            raise ConfigError(f"parent (argument) goes with agent_id: {parent!r}")
+        settings = Settings(
+            policy=Policy(limits, DeclaredLimits(declared_limits), redact),
+            durability=level,
+            is_ephemeral=ephemeral,
+            uses_sidecar=transcript == "sidecar",
+            store=store,
+            display_path=display_path,
+            on_event=on_event,
+            is_strict=strict,
+            unrecorded=unrecorded,
+        )
+        home = Home.at(root, session_id, agent_id)
+        log, lock = home.open_log(settings), home.hold()
+        journal = home.open_journal(settings, log, lock)
+        journal.apply_records(log.load())
+        if log.skipped:
+            logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
+        engine = Engine(journal, settings.policy, keeps_history=unrecorded == "history")
+        if parent is not None:
+            engine.expect_gaps(parent.state if isinstance(parent, Session) else parent.clone())
+        return cls(home, settings, log=log, lock=lock, engine=engine)
+
+    def fork(self, session_id: str, *, ephemeral: bool = False) -> Self:
+        """Begin a session of its own that shares every decision so far.
+
+        Its transcript begins with the decisions of this one; new files go to its own folder. What
+        either of them decides from now on does not touch the other.
+
+        Args:
+            session_id: The new session's id.
+            ephemeral: Write no records for the fork.
+
+        Raises:
+            ConfigError: ``session_id`` cannot be used, or there is such a session already.
+            TranscriptError: The fork's transcript cannot be written.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "main")
+            >>> fork = session.fork("what-if")
+            >>> fork.state == session.state
+            True
+        """
+        return self._branch(Home.at(self._home.root, session_id), "session_id", ephemeral=ephemeral)
+
+    def subagent(self, agent_id: str, *, ephemeral: bool = False) -> Self:
+        """Begin a sub-agent's chain, which shares every decision so far.
+
+        Its records go to ``<root>/<session>/subagents``, its files to the session's folder.
+
+        Args:
+            agent_id: The sub-agent's id.
+            ephemeral: Write no records for the sub-agent.
+
+        Raises:
+            ConfigError: ``agent_id`` cannot be used, or there is such a sub-agent already.
+            TranscriptError: Its transcript cannot be written.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "main")
+            >>> session.subagent("explore").transcript_path.name
+            'agent-explore.jsonl'
+        """
+        check_text("agent_id", agent_id)
+        home = Home.at(self._home.root, self._home.session_id, agent_id)
+        return self._branch(home, "agent_id", ephemeral=ephemeral)
+
+    def _branch(self, home: Home, argument: str, *, ephemeral: bool) -> Self:
+        self._check_open()
+        if home.exists():
+            taken = home.session_id if home.agent_id is None else home.agent_id
+            raise ConfigError(f"{argument} (argument) exists already: {taken!r}")
+        settings = self._settings.for_child(is_ephemeral=ephemeral)
+        # What another process has decided is shared too.
+        self._engine.apply_records(self._log.read_new())
+        log, lock = home.open_log(settings), home.hold()
+        journal = home.open_journal(settings, log, lock)
+        engine = self._engine.branch(journal, settings.policy)
+        if not ephemeral:
+            home.begin(journal, self._home.session_id, settings.durability)
+            # Read back, so that the log knows how far it has been followed.
+            engine.apply_records(log.load())
+        return type(self)(home, settings, log=log, lock=lock, engine=engine)
+
+    def gate(
+        self,
+        block: Mapping[str, Any],
+        *,
+        tool_name: str,
+        declared_limit: float | None = None,
+        caller: Mapping[str, object] | None = None,
+    ) -> dict[str, Any]:
+        """Check one result when its tool has run; a too large one comes back as a reference.
+
+        Args:
+            block: A ``tool_result`` block. It is never changed.
+            tool_name: The tool that made it.
+            declared_limit: Limit in characters that the tool declares, remembered for the tool.
+            caller: The call's ``caller``, if it has one: results for running code are exempt.
+
+        Returns:
+            The same object, or a copy with a new ``content``.
+
+        Raises:
+            ConfigError: ``declared_limit`` is no positive number.
+            StoreError: With ``strict``, when storing failed.
+            TranscriptError: With ``strict``, when recording failed.
+        """
+        result, report = self._gate(block, tool_name, declared_limit, caller)
+        self._reports.set(report)
+        return result
+
+    async def agate(
+        self,
+        block: Mapping[str, Any],
+        *,
+        tool_name: str,
+        declared_limit: float | None = None,
+        caller: Mapping[str, object] | None = None,
+    ) -> dict[str, Any]:
+        """Do what :meth:`gate` does without blocking the event loop.
+
+        A cancelled call still runs to its end in the background: a decision is whole or not at all.
+        """
+        call = partial(self._gate, block, tool_name, declared_limit, caller)
+        result, report = await asyncio.to_thread(call)
+        self._reports.set(report)
+        return result
+
+    def enforce(self, messages: Sequence[Any]) -> list[Any]:
+        """Apply the budget to a message list; what comes back is the only thing to send.
+
+        Args:
+            messages: Everything that the next request would hold, as the host keeps it. Neither the
+                list nor anything in it is changed.
+
+        Returns:
+            The list itself if nothing is to be changed, else a new one that shares every unchanged
+            message.
+
+        Raises:
+            InvalidMessageError: ``messages`` cannot be a message list.
+            StoreError: With ``strict``, when storing failed.
+            TranscriptError: With ``strict``, when recording failed.
+        """
+        output, report = self._enforce(messages)
+        self._reports.set(report)
+        return output
+
+    async def aenforce(self, messages: Sequence[Any]) -> list[Any]:
+        """Do what :meth:`enforce` does without blocking the event loop."""
+        output, report = await asyncio.to_thread(self._enforce, messages)
+        self._reports.set(report)
+        return output
+
+    def mark_seen(self, messages: Sequence[Any]) -> None:
+        """Adopt a running conversation: every undecided text result in it is kept from now on.
+
+        Results that another program's record names follow that record.
+
+        Raises:
+            InvalidMessageError: ``messages`` cannot be a message list.
+            TranscriptError: With ``strict``, when recording failed.
+        """
+        _, report = self._enforce(messages, rule="seen")
+        self._reports.set(report)
+
+    def withdraw(self) -> None:
+        """Take back what was kept for a request that the provider did not accept.
+
+        Call it when the last request was refused (413, prompt too long): every kept decision about
+        a result of the last enforced list that no later group follows is taken back, so that the
+        next :meth:`enforce` may replace it. Replaced results stay replaced, and what
+        :meth:`mark_seen` kept stays kept.
+
+        Raises:
+            TranscriptError: With ``strict``, when it could not be recorded; then nothing changed.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "kept"}
+            >>> history = session.enforce([{"role": "user", "content": [block]}])
+            >>> session.withdraw()
+            >>> session.state
+            ContentReplacementState(replaced=0, kept=0)
+        """
+        self._check_open()
+        failure = self._engine.withdraw()
+        report = EnforcementReport(failures=() if failure is None else (failure,))
+        announce(report, self._settings.on_event)
+        self._reports.set(report)
+
+    def adopt_records(self, records: Iterable[ParsedRecord]) -> None:
+        """Take over decisions that are recorded somewhere else than under this session's root.
+
+        What this session has decided stands before them. Those of another program are bound to a
+        text, and recorded, at their first application.
+        """
+        self._engine.apply_records(records)
+
+    @property
+    def state(self) -> ContentReplacementState:
+        """A copy of every decision so far."""
+        return self._engine.state()
+
+    @property
+    def report(self) -> EnforcementReport:
+        """What the last call of this task or thread did."""
+        return self._reports.get()
+
+    @property
+    def directory(self) -> Path:
+        """The session's own folder."""
+        return self._home.directory
+
+    @property
+    def transcript_path(self) -> Path:
+        """The file that records go to as things are now; it need not exist yet.
+
+        Raises:
+            TranscriptError: The transcript cannot be read.
+        """
+        return self._log.path
+
+    def result_path(self, tool_use_id: str) -> Path | None:
+        """Return where the full text of an id's latest replaced result is, by the records.
+
+        ``None`` if no record names a file, or the host's own store keeps it where it will.
+        """
+        file = self._engine.latest_file(tool_use_id)
+        if file is None:
+            return None
+        if file.session_id != self._home.session_id:
+            return self._home.results_of(file.session_id) / file.name
+        folder = getattr(self._engine.store, "directory", None)
+        return None if folder is None else Path(folder) / file.name
+
+    def close(self) -> None:
+        """End the use of this object; what is on disk stays."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        failure = self._engine.flush()
+        if failure is not None:
+            logger.warning("%s", failure)
+        self._release()
+
+    def __enter__(self) -> Self:
+        """Use the session as a context manager."""
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the session."""
+        self.close()
+
+    def _gate(
+        self,
+        block: Mapping[str, Any],
+        tool_name: str,
+        declared_limit: float | None,
+        caller: Mapping[str, object] | None,
+    ) -> tuple[dict[str, Any], EnforcementReport]:
+        self._check_open()
+        result, report = self._engine.gate(block, tool_name, declared_limit, caller)
+        announce(report, self._settings.on_event)
+        return result, report
+
+    def _enforce(
+        self, messages: Sequence[Any], rule: Literal["seen"] | None = None
+    ) -> tuple[list[Any], EnforcementReport]:
+        self._check_open()
+        output, report = self._engine.enforce(messages, rule)
+        announce(report, self._settings.on_event)
+        return output, report
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ToolBudgetError(f"session is closed: {self._home.session_id!r}")

@@ -1,0 +1,73 @@
+"""The settings of a session, checked once and shared with its forks and sub-agents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from toolbudget.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from toolbudget.budget.policy import Policy
+    from toolbudget.budget.report import Event
+    from toolbudget.storage._files import Durability
+    from toolbudget.storage.store import ResultStore
+
+__all__ = ["Settings", "Unrecorded", "check_choice", "check_hook", "check_text"]
+
+Unrecorded: TypeAlias = Literal["history", "fresh"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What :meth:`Session.open` was given, beside where and which conversation."""
+
+    policy: Policy
+    durability: Durability
+    is_ephemeral: bool = False
+    uses_sidecar: bool = False
+    store: ResultStore | None = None
+    display_path: Callable[[Path], str] | None = None
+    on_event: Callable[[Event], object] | None = None
+    is_strict: bool = False
+    unrecorded: Unrecorded = "history"
+
+    def for_child(self, *, is_ephemeral: bool) -> Settings:
+        """Return the same settings for a fork or sub-agent, whose tools may declare their own."""
+        return replace(
+            self, policy=self.policy.copy(), is_ephemeral=is_ephemeral, uses_sidecar=False
+        )
+
+
+def check_hook(name: str, value: object) -> None:
+    """Refuse an argument that is neither ``None`` nor callable.
+
+    Raises:
+        ConfigError: It is something else.
+    """
+    if value is not None and not callable(value):
+        raise ConfigError(f"{name} (argument) must be callable: {value!r}")
+
+
+def check_text(name: str, value: object) -> None:
+    """Refuse an argument that is no text.
+
+    Raises:
+        ConfigError: It is something else.
+    """
+    if not isinstance(value, str):
+        raise ConfigError(f"{name} (argument) must be text: {value!r}")
+
+
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    """Refuse an argument that is none of a few values.
+
+    Raises:
+        ConfigError: It is something else.
+    """
+    if value not in choices:
+        wanted = ", ".join(map(repr, choices))
+        raise ConfigError(f"{name} (argument) must be one of {wanted}: {value!r}")

@@ -1,0 +1,241 @@
+"""The state of a conversation: every decision that was taken, as a value."""
+
+# ruff: noqa: SLF001 - a clone is made by its own class
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Self
+
+from toolbudget import _core as core
+from toolbudget._core.pure import Fingerprint, Key, Known
+from toolbudget.errors import TranscriptError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from toolbudget._core.pure import FingerprintCache
+    from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
+
+__all__ = [
+    "ContentReplacementState",
+    "clone_content_replacement_state",
+    "create_content_replacement_state",
+]
+
+_VERSION: Final = 1
+_KIND: Final = "tool-result"
+
+
+class ContentReplacementState:
+    """Which results were replaced, by what, and which were kept.
+
+    A decision is about an id together with a fingerprint of the text: the same id with another text
+    is another result. The first decision about a result is final.
+
+    Example:
+        >>> from toolbudget import ContentReplacementState
+        >>> state = ContentReplacementState()
+        >>> state.seen_ids, dict(state.replacements)
+        (frozenset(), {})
+    """
+
+    __slots__ = ("_by_id", "_by_length", "_latest", "_unapplied")
+
+    def __init__(self) -> None:
+        """Start without any decision."""
+        self._by_id: dict[str, dict[Fingerprint, str | None]] = {}
+        self._latest: dict[str, str] = {}
+        self._by_length: dict[int, set[str]] = {}
+        self._unapplied: dict[str, str] = {}
+
+    @property
+    def decisions(self) -> Mapping[Key, str | None]:
+        """By (id, fingerprint): the replacement, or ``None`` for a result that was kept."""
+        return MappingProxyType(
+            {
+                Key(tool_use_id, fingerprint): replacement
+                for tool_use_id, by_fingerprint in self._by_id.items()
+                for fingerprint, replacement in by_fingerprint.items()
+            }
+        )
+
+    @property
+    def seen_ids(self) -> frozenset[str]:
+        """Ids with at least one decision."""
+        return frozenset(self._by_id)
+
+    @property
+    def replacements(self) -> Mapping[str, str]:
+        """By id: its latest replacement."""
+        return MappingProxyType(self._latest)
+
+    @property
+    def unapplied(self) -> Mapping[str, str]:
+        """By id: what another program recorded without a fingerprint and no text has met yet."""
+        return MappingProxyType(self._unapplied)
+
+    def known(self, fingerprints: FingerprintCache) -> Known:
+        """Return the view that a plan is made from; it shares this state's tables."""
+        return Known(self._by_id, self._by_length, self._unapplied, fingerprints)
+
+    def decisions_about(self, tool_use_id: str) -> Mapping[Fingerprint, str | None]:
+        """Return the decisions about one id, by fingerprint."""
+        return MappingProxyType(self._by_id.get(tool_use_id, {}))
+
+    def has_id(self, tool_use_id: str) -> bool:
+        """Tell whether anything is known about an id, so that its text is worth hashing."""
+        return tool_use_id in self._by_id or tool_use_id in self._unapplied
+
+    def decide(self, key: Key, replacement: str | None) -> None:
+        """Take a decision over; one about the same result stands before it."""
+        by_fingerprint = self._by_id.setdefault(key.tool_use_id, {})
+        if key.fingerprint in by_fingerprint:
+            return
+        by_fingerprint[key.fingerprint] = replacement
+        if replacement is None:
+            return
+        self._latest[key.tool_use_id] = replacement
+        self._by_length.setdefault(len(replacement), set()).add(replacement)
+        if self._unapplied.get(key.tool_use_id) == replacement:
+            del self._unapplied[key.tool_use_id]
+
+    def withdraw(self, keys: Iterable[Key]) -> None:
+        """Take kept decisions back; replaced ones stay."""
+        for key in keys:
+            by_fingerprint = self._by_id.get(key.tool_use_id)
+            if by_fingerprint is None or by_fingerprint.get(key.fingerprint, "") is not None:
+                continue
+            del by_fingerprint[key.fingerprint]
+            if not by_fingerprint:
+                del self._by_id[key.tool_use_id]
+
+    def apply_record(self, record: ParsedRecord) -> None:
+        """Take over what one record of a transcript says."""
+        for entry in record.replacements:
+            self.apply_entry(entry)
+        for tool_use_id, size_chars, text_hash in record.frozen:
+            self.decide(Key(tool_use_id, Fingerprint(size_chars, text_hash)), None)
+        self.withdraw(
+            Key(tool_use_id, Fingerprint(size_chars, text_hash))
+            for tool_use_id, size_chars, text_hash in record.withdrawn
+        )
+
+    def apply_entry(self, entry: ContentReplacementRecord) -> None:
+        """Take over what one entry of a record says; of another program's the last one counts."""
+        if entry.kind != _KIND:
+            return
+        if entry.size is not None and entry.hash is not None:
+            key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
+            self.decide(key, entry.replacement)
+            return
+        self.expect(entry.tool_use_id, entry.replacement)
+
+    def expect(self, tool_use_id: str, replacement: str) -> None:
+        """Await the text that another program's replacement is to be bound to."""
+        if len(replacement) > core.REFERENCE_MAX_CHARS:
+            return
+        if replacement not in self.decisions_about(tool_use_id).values():
+            self._unapplied[tool_use_id] = replacement
+
+    def clone(self) -> Self:
+        """Return an equal state that goes on separately."""
+        other = type(self)()
+        other._by_id = {name: dict(decided) for name, decided in self._by_id.items()}
+        other._latest = dict(self._latest)
+        other._by_length = {length: set(texts) for length, texts in self._by_length.items()}
+        other._unapplied = dict(self._unapplied)
+        return other
+
+    def __eq__(self, other: object) -> bool:
+        """Compare decisions, whatever the order they were taken in."""
+        if not isinstance(other, ContentReplacementState):
+            return NotImplemented
+        return (self._by_id, self._unapplied) == (other._by_id, other._unapplied)
+
+    # A state changes as decisions are taken, so it cannot be a key.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Name the counts; texts may be secret."""
+        replaced = sum(
+            replacement is not None
+            for decided in self._by_id.values()
+            for replacement in decided.values()
+        )
+        total = sum(map(len, self._by_id.values()))
+        return f"{type(self).__name__}(replaced={replaced}, kept={total - replaced})"
+
+    def to_json(self) -> str:
+        """Write the state as one line of ASCII JSON.
+
+        Example:
+            >>> from toolbudget import ContentReplacementState
+            >>> state = ContentReplacementState()
+            >>> ContentReplacementState.from_json(state.to_json()) == state
+            True
+        """
+        decisions = [
+            [tool_use_id, fingerprint.size_chars, fingerprint.hash, replacement]
+            for (tool_use_id, fingerprint), replacement in self.decisions.items()
+        ]
+        document = {"version": _VERSION, "decisions": decisions, "unapplied": self._unapplied}
+        return json.dumps(document, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            TranscriptError: The text is not such a state, or of a newer version.
+        """
+        state = cls()
+        try:
+            document = json.loads(text)
+            version = document["version"]
+            if version != _VERSION:
+                raise TranscriptError(
+                    f"state has a version that this library cannot read: {version!r}"
+                )
+            for tool_use_id, size_chars, text_hash, replacement in document["decisions"]:
+                _check_entry(tool_use_id, size_chars, text_hash, replacement)
+                state.decide(Key(tool_use_id, Fingerprint(size_chars, text_hash)), replacement)
+            for tool_use_id, replacement in document["unapplied"].items():
+                _check_entry(tool_use_id, 0, "", replacement)
+                state.expect(tool_use_id, replacement)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise TranscriptError(f"state is not what to_json writes: {error}") from error
+        return state
+
+
+def _check_entry(tool_use_id: object, size_chars: object, text_hash: object, text: object) -> None:
+    if not isinstance(tool_use_id, str) or not isinstance(text_hash, str):
+        raise TypeError(f"id and hash must be text: {tool_use_id!r}, {text_hash!r}")
+    if not isinstance(size_chars, int) or isinstance(size_chars, bool):
+        raise TypeError(f"size must be a whole number: {size_chars!r}")
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"replacement must be text or null: {text!r}")
+
+
+def create_content_replacement_state() -> ContentReplacementState:
+    """Return an empty state.
+
+    Example:
+        >>> import toolbudget
+        >>> toolbudget.create_content_replacement_state()
+        ContentReplacementState(replaced=0, kept=0)
+    """
+    return ContentReplacementState()
+
+
+def clone_content_replacement_state(state: ContentReplacementState) -> ContentReplacementState:
+    """Return an equal state that goes on separately.
+
+    Example:
+        >>> import toolbudget
+        >>> state = toolbudget.create_content_replacement_state()
+        >>> toolbudget.clone_content_replacement_state(state) == state
+        True
+    """
+    return state.clone()

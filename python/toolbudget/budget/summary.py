@@ -1,0 +1,72 @@
+"""The report of one call, after its choices were stored or given up."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from toolbudget.budget.report import EnforcementReport
+
+if TYPE_CHECKING:
+    from toolbudget._core.pure import Accounting, Plan
+    from toolbudget.budget.journal import Transaction
+    from toolbudget.budget.storing import StoreOutcome
+
+__all__ = ["report_of"]
+
+
+def report_of(
+    transaction: Transaction, *, limit: float, accounting: Accounting, started_s: float
+) -> EnforcementReport:
+    """Sum up a call that began at ``started_s`` of ``time.perf_counter``."""
+    plan, outcome = transaction.plan, transaction.outcome
+    _settle_totals(outcome, accounting)
+    replaced = sum(len(item.choice.occurrences) for item in outcome.replaced)
+    followed = sum(len(item.choice.followers) for item in outcome.replaced)
+    gained = plan.chars_gained + sum(
+        (item.choice.size - len(item.replacement))
+        * (len(item.choice.occurrences) + len(item.choice.followers))
+        for item in outcome.replaced
+    )
+    reapplied = len(plan.changes) + followed
+    skipped: Counter[str] = Counter(plan.skipped)
+    return EnforcementReport(
+        groups=len(plan.totals),
+        candidates=plan.candidates,
+        replaced=replaced,
+        reapplied=reapplied,
+        frozen=plan.candidates - replaced - reapplied,
+        skipped=skipped.total(),
+        skipped_by_reason=MappingProxyType(dict(skipped)),
+        chars_before=plan.chars_before,
+        chars_after=plan.chars_before - gained,
+        over_limit_chars=_over_limit_chars(plan, limit, accounting),
+        bytes_stored=outcome.bytes_stored,
+        failures=tuple(transaction.failures),
+        newly_replaced=tuple(item.record() for item in outcome.replaced),
+        elapsed_s=time.perf_counter() - started_s,
+    )
+
+
+def _over_limit_chars(plan: Plan, limit: float, accounting: Accounting) -> int:
+    visible = (totals.visible(accounting) for totals in plan.totals)
+    return sum(math.ceil(chars - limit) for chars in visible if chars > limit)
+
+
+def _settle_totals(outcome: StoreOutcome, accounting: Accounting) -> None:
+    """Correct what the plan reckoned with by what the store came to do."""
+    for choice in outcome.kept:
+        shown = len(choice.replacement) if accounting == "visible" else 0
+        choice.totals.gained -= (choice.size - shown) * len(choice.occurrences)
+        for _, totals in choice.followers:
+            totals.standing -= len(choice.replacement)
+            totals.frozen += choice.size
+    for item in outcome.replaced:
+        longer = len(item.replacement) - len(item.choice.replacement)
+        if accounting == "visible":
+            item.choice.totals.gained -= longer * len(item.choice.occurrences)
+        for _, totals in item.choice.followers:
+            totals.standing += longer

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import (
+    digest_of,
+    enforce,
+    gate,
+    is_reference,
+    msg,
+    read_reference,
+    read_transcript,
+    replacement_of,
+    res,
+    results_in,
+    stored_files,
+    text_of,
+    turn,
+)
+from toolbudget import Event, Limits, Session, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HUGE = 210_000 * "a"
+PRIVATE = "s3cr3t-t0k3n"
+
+
+def hide(text: str) -> str:
+    """Redact the secret."""
+    return text.replace(PRIVATE, "***")
+
+
+def bytes_below(folder: Path) -> bytes:
+    """Give the bytes of every file below a folder, with the names."""
+    paths = sorted(folder.rglob("*"))
+    return b"".join(
+        str(path).encode() + (path.read_bytes() if path.is_file() else b"") for path in paths
+    )
+
+
+def test_every_replacement_and_failure_is_told(root: Path) -> None:
+    """F2: the callback hears of each replaced result, with its record, and of each failure."""
+    events: list[Event] = []
+    with Session.open(root, "session", durability="process", on_event=events.append) as session:
+        gate(session, res("t1", HUGE))
+        enforce(session, turn("Fetch", t2=HUGE, t3=HUGE + "b", t4="small"))
+        enforce(session, turn("Fetch", t2=HUGE, t3=HUGE + "b", t4="small"))
+        assert [event.kind for event in events] == 3 * ["replaced"]
+        assert sorted(str(event.tool_use_id) for event in events) == ["t1", "t2", "t3"]
+        for event in events:
+            assert event.record is not None
+            assert event.record.tool_use_id == event.tool_use_id
+            assert event.failure is None
+        events.clear()
+        bad = res("t5", [{"type": "text", "text": HUGE, "meta": {1, 2}}])
+        assert gate(session, bad) is bad
+        [event] = events
+        assert (event.kind, event.tool_use_id, event.record) == ("failure", "t5", None)
+        assert event.failure is not None
+        assert isinstance(event.failure.error, StoreError)
+
+
+def test_a_callback_that_raises_changes_nothing(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F2: it comes after the decisions, and what it raises is logged."""
+
+    def listen(event: Event) -> None:
+        raise LookupError(event.kind)
+
+    with Session.open(root, "session", durability="process", on_event=listen) as session:
+        assert is_reference(gate(session, res("t1", HUGE))["content"])
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+def test_a_callback_holds_no_lock(root: Path) -> None:
+    """F2: it may use the session, in its own thread and in another one."""
+    outputs: list[object] = []
+
+    def listen(event: Event) -> None:
+        if event.tool_use_id != "t1":
+            return
+        outputs.append(gate(session, res("t2", HUGE)))
+        thread = threading.Thread(target=lambda: outputs.append(gate(session, res("t3", HUGE))))
+        thread.start()
+        thread.join(timeout=10)
+
+    with Session.open(root, "session", durability="process", on_event=listen) as session:
+        gate(session, res("t1", HUGE))
+        assert len(outputs) == 2
+        assert session.state.seen_ids == {"t1", "t2", "t3"}
+
+
+@pytest.mark.parametrize("uses_gate", [True, False])
+def test_a_redacted_text_is_all_that_is_kept(
+    root: Path, caplog: pytest.LogCaptureFixture, *, uses_gate: bool
+) -> None:
+    """F5: file, preview, size and record are of the redacted text; identity is of the original."""
+    text = PRIVATE + HUGE + PRIVATE
+    block = res("t1", [{"type": "text", "text": text}])
+    with Session.open(root, "session", durability="process", redact=hide) as session:
+        [sent] = [msg(gate(session, block))] if uses_gate else enforce(session, [msg(block)])
+        small = sent["content"][0]
+        path = str(session.directory / "tool-results" / "t1.txt")
+        assert text_of(small["content"]) == replacement_of(hide(text), path)
+        assert stored_files(session) == {"t1.txt": hide(text).encode()}
+        [_, record] = read_transcript(session.transcript_path)
+        [one] = record["replacements"]
+        assert (one["size"], one["hash"]) == (len(text), digest_of(text.encode()))
+        assert one["fileDigest"] == digest_of(hide(text).encode())
+        assert gate(session, block) == small
+    with Session.open(root, "session", durability="process") as resumed:
+        assert gate(resumed, block) == small
+    assert PRIVATE.encode() not in bytes_below(root)
+    assert PRIVATE not in caplog.text
+
+
+def test_each_block_is_redacted_by_itself(root: Path) -> None:
+    """F5: the hook sees one text block at a time, once in a call, before the choice."""
+    seen: list[str] = []
+
+    def note(text: str) -> str:
+        seen.append(text[:3])
+        return hide(text)
+
+    content = [{"type": "text", "text": "one" + HUGE}, {"type": "text", "text": "two" + PRIVATE}]
+    limits = Limits(max_message_chars=1_000)
+    with Session.open(root, "session", durability="process", limits=limits, redact=note) as session:
+        sent = enforce(session, turn("Fetch", t1=content, t2="three"))
+        assert sorted(seen) == ["one", "thr", "two"]
+        seen.clear()
+        enforce(session, turn("Fetch", t1=content, t2="three"))
+        assert seen == []
+    assert is_reference(sent[1]["content"][0]["content"])
+    [stored] = stored_files(session).values()
+    assert PRIVATE.encode() not in stored
+    assert b"two***" in stored
+
+
+def test_lengths_are_those_of_the_redacted_text(root: Path) -> None:
+    """F5: the choice reckons with the replacement that the redacted text gives."""
+    with Session.open(root, "session", durability="process", redact=lambda _: "gone") as session:
+        small = gate(session, res("t1", HUGE))
+        reference = read_reference(small["content"])
+        assert (reference.size, reference.preview, reference.has_more) == ("4 bytes", "gone", False)
+
+
+@pytest.mark.parametrize("wrong", [None, b"x", 7])
+def test_a_hook_that_gives_no_text_keeps_the_result(root: Path, wrong: Any) -> None:  # noqa: ANN401 - bad on purpose
+    """F5: a result that cannot be redacted is passed over and kept; the next one is replaced."""
+
+    def sometimes(text: str) -> str:
+        given: str = wrong
+        return given if text.startswith("b") else text
+
+    messages = turn("Fetch", t1=230_000 * "b", t2=HUGE)
+    with Session.open(root, "session", durability="process", redact=sometimes) as session:
+        sent = enforce(session, messages)
+        kept = [is_reference(block["content"]) for block in results_in(sent)]
+        assert kept == [False, True]
+        [failure] = session.report.failures
+        assert (failure.stage, failure.tool_use_id) == ("redact", "t1")
+        block = res("t3", 60_000 * "b")
+        assert gate(session, block) is block
+        assert [one.tool_use_id for one in session.report.failures] == ["t3"]
+        assert enforce(session, messages) == sent
+
+
+def test_a_hook_that_raises_keeps_the_result(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """F5: an exception of the hook is a reported failure, and its text is in no log."""
+
+    def broken(text: str) -> str:
+        raise LookupError(len(text))
+
+    with Session.open(root, "session", durability="process", redact=broken) as session:
+        messages = turn("Fetch", t1=PRIVATE + HUGE)
+        assert session.enforce(messages) is messages
+        assert session.report.failures[0].stage == "redact"
+        assert stored_files(session) == {}
+    assert PRIVATE not in caplog.text
+    assert "redact of 't1' failed" in caplog.text
+
+
+def test_a_strict_session_raises_what_the_hook_raised(root: Path) -> None:
+    """F5: a host that asked for it gets the exception itself, and nothing is decided."""
+
+    def broken(text: str) -> str:
+        raise LookupError(len(text))
+
+    options: Any = {"durability": "process", "redact": broken, "strict": True}
+    with Session.open(root, "session", **options) as session:
+        with pytest.raises(LookupError):
+            enforce(session, turn("Fetch", t1=HUGE))
+        with pytest.raises(LookupError):
+            gate(session, res("t1", HUGE))
+        assert session.state.decisions == {}
+
+
+@given(
+    parts=st.lists(st.sampled_from([PRIVATE, "x", "\n", "<persisted-output>", "\0"]), max_size=30),
+    is_list=st.booleans(),
+)
+def test_no_secret_leaves_a_replaced_result(
+    new_root: Callable[[], Path], parts: list[str], *, is_list: bool
+) -> None:
+    """F5: wherever the secret stands in a result that is replaced, it stands nowhere else."""
+    root = new_root()
+    text = "".join(parts) + 60_000 * "y" + "".join(parts)
+    blocks = [{"type": "text", "text": part} for part in (text, "end")]
+    content: object = blocks if is_list else text
+    with Session.open(root, "session", durability="process", redact=hide) as session:
+        small = gate(session, res("t1", content))
+    assert PRIVATE not in text_of(small["content"])
+    assert PRIVATE.encode() not in bytes_below(root)
+    assert re.search("Preview", text_of(small["content"]))

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import (
+    Message,
+    answer,
+    call,
+    enforce,
+    gate,
+    is_reference,
+    msg,
+    res,
+    results_in,
+    text_of,
+    turn,
+)
+from toolbudget import EnforcementReport, Limits, MemoryStore, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HUGE = 210_000 * "a"
+
+
+def chars(messages: list[Message]) -> int:
+    """Sum the characters of all text results."""
+    return sum(len(text_of(block["content"])) for block in results_in(messages))
+
+
+def test_the_first_report_is_empty(session: Session) -> None:
+    """SPEC 15: before any call there is a report of nothing."""
+    assert session.report == EnforcementReport()
+    assert session.report.failures == ()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        session.report.replaced = 1  # type: ignore[misc]
+
+
+def test_the_numbers_of_one_enforcement(session: Session) -> None:
+    """SPEC 15: every field says what its name says."""
+    reference = "<persisted-output>\nsaved\n</persisted-output>"
+    messages = [
+        answer(call("r1", "Read")),
+        msg(res("t1", HUGE), res("t2", "small"), res("r1", "read"), res("x1", reference)),
+        answer(),
+        msg(res("t3", ""), res("t4", [{"type": "image"}]), res("t5", "five")),
+        answer(),
+        msg({"type": "tool_result", "content": "no id"}),
+    ]
+    sent = enforce(session, messages)
+    report = session.report
+    shorter = len(sent[1]["content"][0]["content"])
+    assert (report.groups, report.candidates) == (2, 3)
+    assert (report.replaced, report.reapplied, report.frozen) == (1, 0, 2)
+    assert report.skipped_by_reason == {
+        "exempt": 1,
+        "reference": 1,
+        "empty": 1,
+        "not_text": 1,
+        "malformed": 1,
+    }
+    assert report.skipped == 5
+    whole = len("smallreadfive") + len(reference)
+    assert (report.chars_before, report.chars_after) == (len(HUGE) + whole, shorter + whole)
+    assert report.bytes_stored == len(HUGE)
+    assert [one.tool_use_id for one in report.newly_replaced] == ["t1"]
+    assert report.elapsed_s > 0
+    enforce(session, messages)
+    again = session.report
+    assert (again.replaced, again.reapplied, again.frozen) == (0, 1, 2)
+    assert (again.candidates, again.skipped) == (report.candidates, report.skipped)
+    assert (again.chars_before, again.chars_after) == (report.chars_before, report.chars_after)
+    assert (again.bytes_stored, again.newly_replaced) == (0, ())
+
+
+def test_the_numbers_of_a_gate(session: Session) -> None:
+    """SPEC 15: a gate reports the one result that it replaced."""
+    small = gate(session, res("t1", 60_000 * "\u00e9"))
+    report = session.report
+    assert (report.candidates, report.replaced) == (1, 1)
+    assert (report.chars_before, report.chars_after) == (60_000, len(small["content"]))
+    assert report.bytes_stored == 120_000
+
+
+def test_characters_and_bytes_are_told_apart(session: Session) -> None:
+    """SPEC 15: sizes are characters, stored sizes are bytes."""
+    enforce(session, turn("Fetch", t1=210_000 * "\U0001f600"))
+    assert session.report.chars_before == 210_000
+    assert session.report.bytes_stored == 840_000
+
+
+def test_the_excess_is_summed(root: Path) -> None:
+    """B6, B7: what cannot be brought under the limit is reported, over all messages of the call."""
+    limits = Limits(max_message_chars=50)
+    with Session.open(root, "session", limits=limits, store=MemoryStore()) as session:
+        messages = [*turn("Fetch", t1=70 * "a"), *turn("Fetch", t2=40 * "b", t3=40 * "c")]
+        messages += turn("Fetch", t4=50 * "d")
+        assert session.enforce(messages) is messages
+        assert session.report.over_limit_chars == 20 + 30
+
+
+RESULTS = st.lists(
+    st.tuples(
+        st.sampled_from(["t1", "t2", "t3", "t4", "r1"]),
+        st.sampled_from([0, 5, 900, 2_300, 5_000]),
+        st.sampled_from("ab"),
+    ),
+    max_size=8,
+)
+
+
+@given(groups=st.lists(RESULTS, max_size=4), limit=st.integers(100, 9_000))
+def test_the_numbers_add_up(
+    new_root: Callable[[], Path], groups: list[list[tuple[str, int, str]]], limit: int
+) -> None:
+    """SPEC 15: candidates are replaced, reapplied or frozen, and the characters are those sent."""
+    messages: list[Message] = [answer(call("r1", "Read"))]
+    for results in groups:
+        messages.append(msg(*(res(name, size * letter) for name, size, letter in results)))
+        messages.append(answer())
+    limits = Limits(max_message_chars=limit, preview_bytes=100)
+    with Session.open(new_root(), "session", limits=limits, store=MemoryStore()) as session:
+        for is_first in (True, False):
+            sent = enforce(session, messages)
+            report = session.report
+            assert report.candidates == report.replaced + report.reapplied + report.frozen
+            total = len(list(results_in(messages)))
+            assert report.candidates + report.skipped == total
+            assert report.skipped == sum(report.skipped_by_reason.values())
+            assert (report.chars_before, report.chars_after) == (chars(messages), chars(sent))
+            references = [one for one in results_in(sent) if is_reference(one["content"])]
+            assert report.replaced + report.reapplied == len(references)
+            assert is_first or report.replaced == 0
+            assert len(report.newly_replaced) <= report.replaced
+            assert report.failures == ()
+            stored = session._engine.store
+            assert isinstance(stored, MemoryStore)
+            if is_first:
+                assert report.bytes_stored == sum(map(len, stored.contents.values()))
