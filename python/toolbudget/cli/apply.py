@@ -1,0 +1,142 @@
+"""``toolbudget apply``: a transcript or request in, its messages within the budget out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from toolbudget.budget.report import Failure
+from toolbudget.cli.apply_run import ApplyOptions, run
+from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
+from toolbudget.cli.option_types import read_limit
+from toolbudget.cli.progress import show_progress
+from toolbudget.cli.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolbudget.cli.source import Format
+
+__all__ = ["command"]
+
+
+@click.command("apply", short_help="Apply the budget to a transcript or request.")
+@click.argument("input_path", metavar="INPUT")
+@click.option(
+    "--root",
+    metavar="DIR",
+    help="Folder of all sessions; the user's data folder by default. Another one starts anew.",
+)
+@click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="The conversation, if the input's records do not name it; else a hash of the input.",
+)
+@click.option("--out", metavar="FILE", help="Where the messages go.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "body", "messages"]),
+    help="What the input is; by default told by what it holds.",
+)
+@click.option(
+    "--no-exempt",
+    metavar="TOOL",
+    multiple=True,
+    help="Judge the results of a tool that is exempt, such as Read. May be repeated.",
+)
+@click.option(
+    "--max-result-chars",
+    metavar="N|off",
+    callback=read_limit,
+    help="Characters that one result may have, if its tool does not declare less; else"
+    " TOOLBUDGET_MAX_RESULT_CHARS, else 50000.",
+)
+@click.option(
+    "--max-message-chars",
+    metavar="N|off",
+    callback=read_limit,
+    help="Characters that all results of one API message may have together; else"
+    " TOOLBUDGET_MAX_MESSAGE_CHARS, else 200000.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
+def command(
+    *,
+    input_path: str,
+    root: str | None,
+    session_id: str | None,
+    out: str | None,
+    as_json: bool,
+    form: Format | None,
+    no_exempt: tuple[str, ...],
+    max_result_chars: float | None,
+    max_message_chars: float | None,
+    force: bool,
+) -> int:
+    """Store the large tool results of INPUT and replace them by previews.
+
+    INPUT is a Claude Code session (JSON lines), the JSON body of a request, or a JSON list of
+    messages; - reads standard input. Each result passes the gate, then the results of each API
+    message share its budget. Nothing else changes: a line without a replaced result is passed on
+    byte for byte.
+
+    The messages go to ROOT/SESSION/applied.jsonl (.json), the full texts to
+    ROOT/SESSION/tool-results. Decisions are recorded under the root: a later run over it, with
+    whatever limits, gives the same bytes.
+    """
+    if out == "-":
+        raise click.UsageError("--out must name a file; standard output has the report: '-'")
+    options = ApplyOptions(
+        input_path=input_path,
+        root=root,
+        session_id=session_id,
+        out=out,
+        format=form,
+        no_exempt=no_exempt,
+        max_result_chars=max_result_chars,
+        max_message_chars=max_message_chars,
+        force=force,
+    )
+    with _warnings_shown(), show_progress() as progress:
+        report = run(options, progress)
+    if as_json:
+        click.echo(json.dumps(report.to_json(), indent=2))
+    else:
+        from toolbudget.cli.apply_view import show_report
+
+        show_report(report)
+    return EXIT_FAILED if report.results.failures else EXIT_DONE
+
+
+class _Warnings(logging.Handler):
+    """Shows each warning of the library once; failures are in the report."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._shown: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        is_failure = isinstance(record.args, tuple) and any(
+            isinstance(argument, Failure) for argument in record.args
+        )
+        message = record.getMessage()
+        if not is_failure and message not in self._shown:
+            self._shown.add(message)
+            click.echo(f"Warning: {printable(message)}", err=True)
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    logger = logging.getLogger("toolbudget")
+    handler = _Warnings()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

@@ -1,0 +1,87 @@
+"""The command ``toolbudget``: choosing a command, and how each way of failing ends."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolbudget.cli.failure import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    CommandError,
+)
+from toolbudget.errors import ConfigError, ToolBudgetError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_COMMANDS: Final = ("apply", "diff", "doctor", "info")
+
+
+class _Commands(click.Group):
+    """Loads a command when it is asked for, so that each starts as quickly as it can."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as the base
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"toolbudget.cli.{cmd_name}").command
+        return command
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="toolbudget", message="%(prog)s %(version)s")
+def _program() -> None:
+    """Keep large tool results from flooding the context of an LLM agent.
+
+    Each oversized result is stored in full on disk; the messages keep a short preview with the
+    path. What was decided about a result is recorded and never changes again.
+
+    Exit codes: 0 done, 1 something failed, 2 wrong usage.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        arguments: The words behind the command's name; ``None`` takes those of the process.
+    """
+    _never_fail_to_print()
+    try:
+        return _run(arguments)
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (ToolBudgetError, ImportError, OSError) as error:
+        # Whoever reads our output has seen enough.
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            return EXIT_FAILED
+        CommandError(str(error)).show()
+        return EXIT_USAGE if isinstance(error, ConfigError) else EXIT_FAILED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    words = None if arguments is None else list(arguments)
+    result = _program.main(words, prog_name="toolbudget", standalone_mode=False)
+    return result if isinstance(result, int) else EXIT_DONE
+
+
+def _never_fail_to_print() -> None:
+    """Show what a terminal's encoding lacks as an escape instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,51 @@
+"""A progress bar on standard error, and only if that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from toolbudget.cli.reading import ignore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import rich.progress
+
+    from toolbudget.cli.reading import OnRead
+
+__all__ = ["Progress", "show_progress"]
+
+
+class Progress:
+    """Shows one stage of the work after the other; without a bar it does nothing."""
+
+    def __init__(self, bar: rich.progress.Progress | None = None) -> None:
+        """Take the bar to draw on."""
+        self._bar = bar
+
+    def begin(self, stage: str, total_bytes: int) -> OnRead:
+        """Begin a stage; what is returned is told of each piece that is done."""
+        bar = self._bar
+        if bar is None:
+            return ignore
+        for task in bar.task_ids:
+            bar.remove_task(task)
+        task = bar.add_task(stage, total=total_bytes)
+        return lambda done_bytes: bar.advance(task, done_bytes)
+
+
+@contextmanager
+def show_progress() -> Iterator[Progress]:
+    """Show progress as long as the context lasts; nothing of it stays on the screen."""
+    if not sys.stderr.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield Progress(bar)

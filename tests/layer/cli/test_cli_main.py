@@ -1,0 +1,200 @@
+"""The command itself: help, version, wrong usage, and how it ends when it must."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.builders import res
+from tests.layer.cli.transcripts import to_lines, user, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.layer.cli.transcripts import Ran
+
+COMMAND = [sys.executable, "-m", "toolbudget"]
+LINES = to_lines(user(res("t1", "x" * 60_000), sessionId="s1"))
+
+
+def test_help_names_every_command(run: Callable[..., Ran]) -> None:
+    """Whoever asks for help learns the commands and exit codes."""
+    ran = run("--help")
+    assert ran.code == 0
+    assert all(name in ran.out for name in ("apply ", "info ", "--version", "Exit codes"))
+
+
+@pytest.mark.parametrize("command", ["apply", "info"])
+def test_each_command_has_help(run: Callable[..., Ran], command: str) -> None:
+    """``-h`` works for each command and fits into 80 columns."""
+    ran = run(command, "-h")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"toolbudget {command}" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_version(run: Callable[..., Ran]) -> None:
+    """The version is that of the installed package."""
+    assert run("--version").out == f"toolbudget {version('toolbudget')}\n"
+
+
+def test_the_module_is_the_command() -> None:
+    """``python -m toolbudget`` does what ``toolbudget`` does."""
+    finished = subprocess.run([*COMMAND, "--version"], check=False, capture_output=True, text=True)
+    assert finished.stdout == f"toolbudget {version('toolbudget')}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Usage: toolbudget"),
+        (["nope"], "No such command 'nope'"),
+        (["apply"], "Missing argument 'INPUT'"),
+        (["apply", "a", "b"], "unexpected extra argument"),
+        (["apply", "a", "--nope"], "--nope"),
+        (["apply", "a", "--format", "xml"], "'--format': 'xml'"),
+        (["apply", "a", "--max-result-chars", "0"], "'--max-result-chars': must be a whole number"),
+        (["apply", "a", "--max-result-chars", "-5"], "or 'off': '-5'"),
+        (["apply", "a", "--max-message-chars", "5k"], "'--max-message-chars': must be a whole"),
+        (["apply", "a", "--max-message-chars", "nan"], "or 'off': 'nan'"),
+        (["apply", "a", "--max-message-chars", ""], "or 'off': ''"),
+    ],
+)
+def test_wrong_usage(run: Callable[..., Ran], words: list[str], message: str) -> None:
+    """Wrong usage ends with 2 and says on standard error what is wrong with which word."""
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("TOOLBUDGET_MAX_RESULT_CHARS", "many"),
+        ("TOOLBUDGET_MAX_MESSAGE_CHARS", "0"),
+        ("TOOLBUDGET_PREVIEW_BYTES", ""),
+        ("TOOLBUDGET_DURABILITY", "some"),
+    ],
+)
+def test_a_wrong_environment_is_wrong_usage(
+    apply: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+) -> None:
+    """A variable that cannot be used is named with its value."""
+    monkeypatch.setenv(variable, value)
+    ran = apply(write(tmp_path / "in", LINES))
+    assert (ran.code, ran.out) == (2, "")
+    assert variable in ran.err
+    assert ran.err.endswith(f"{value!r}\n")
+
+
+def test_an_unusable_root_is_wrong_usage(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """A root whose paths no model could be shown is refused before anything is written."""
+    ran = run("apply", write(tmp_path / "in", LINES), "--root", tmp_path / "a\nb")
+    assert ran.code == 2
+    assert "line break" in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_an_unknown_core_is_wrong_usage() -> None:
+    """A core that does not exist is an error, not a traceback."""
+    finished = subprocess.run(
+        [*COMMAND, "info"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TOOLBUDGET_CORE": "zig"},
+    )
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.endswith("must be 'python' or 'native': 'zig'\n")
+
+
+def test_records_that_cannot_be_read(apply: Callable[..., Ran], tmp_path: Path) -> None:
+    """A transcript that is no file is a failure that names it."""
+    (tmp_path / "root" / "s1.jsonl").mkdir(parents=True)
+    ran = apply(write(tmp_path / "in", LINES))
+    assert (ran.code, ran.out) == (1, "")
+    assert str(tmp_path / "root" / "s1.jsonl") in ran.err
+
+
+def run_in_shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script in which ``$COMMAND`` is the command, in a folder."""
+    return subprocess.run(
+        ["bash", "-c", script],  # noqa: S607
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "COMMAND": " ".join(COMMAND), "TOOLBUDGET_DURABILITY": "process"},
+    )
+
+
+@pytest.mark.parametrize("options", ["", "--json"])
+def test_a_reader_that_leaves_early(tmp_path: Path, options: str) -> None:
+    """A closed pipe ends the command without a word."""
+    write(tmp_path / "in", LINES)
+    script = f"(sleep 0.2; $COMMAND apply in --root root {options}) | true"
+    finished = run_in_shell(script, tmp_path)
+    assert (finished.stdout, finished.stderr) == ("", "")
+    assert (tmp_path / "root" / "s1" / "applied.jsonl").exists()
+
+
+def test_a_full_disk_behind_standard_output(tmp_path: Path) -> None:
+    """A report that cannot be printed is a failure with the operating system's reason."""
+    write(tmp_path / "in", LINES)
+    finished = run_in_shell("$COMMAND apply in --root root > /dev/full", tmp_path)
+    assert finished.returncode == 1
+    assert "No space left on device" in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+def test_a_terminal_without_unicode(tmp_path: Path) -> None:
+    """What an encoding lacks is shown as an escape."""
+    lines = to_lines(user(res("t1", "x" * 60_000), sessionId="caf\u00e9"))
+    write(tmp_path / "in", lines)
+    script = "PYTHONIOENCODING=ascii $COMMAND apply in --root root"
+    finished = run_in_shell(script, tmp_path)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.startswith("Session caf\\xe9\n")
+
+
+def test_an_interrupt_ends_quietly(tmp_path: Path) -> None:
+    """Ctrl-C ends with 130 and no traceback."""
+    with subprocess.Popen(
+        [*COMMAND, "apply", "-", "--root", "root"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(LINES)
+        process.stdin.flush()
+        # The root is made when reading begins: from then on an interrupt is the command's own.
+        while not (tmp_path / "root").exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err.strip()) == (130, b"", b"")
+
+
+def test_a_command_loads_only_what_it_needs() -> None:
+    """Help and version do not wait for what draws tables."""
+    code = (
+        "import sys; from toolbudget.cli import main; main(['--version']);"
+        "print([name for name in ('rich', 'numpy', 'asyncio') if name in sys.modules])"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert finished.stdout.endswith("[]\n")
