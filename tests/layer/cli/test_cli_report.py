@@ -209,6 +209,8 @@ def test_no_colours_where_none_are_wanted(
     show: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NO_COLOR is honoured also where colours are possible."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("FORCE_COLOR", "1")
     lines = to_lines(user(res("t1", LARGE)))
     assert "\x1b[32m" in show(lines).out
