@@ -87,11 +87,19 @@ def test_a_missing_content_is_refused() -> None:
         replace_contents(b"{}", {("content",): "s"})
 
 
-def test_a_content_that_python_cannot_read_is_refused() -> None:
-    """A content nested too deeply for the decoder is an error of ours."""
-    deep = b"[" * 100_000 + b"]" * 100_000
-    with pytest.raises(InvalidMessageError, match="cannot be read"):
-        replace_contents(b'{"content":' + deep + b"}", {("content",): "s"})
+@pytest.mark.parametrize(
+    "value",
+    [b"1" * 5_000, b"[" * 100_000 + b"]" * 100_000, b"1.50E+2", b'{ "type" : "\\u0065" }'],
+    ids=["long integer", "deep", "number form", "white space and escapes"],
+)
+def test_a_cache_control_is_copied(value: bytes) -> None:
+    """What a replaced list carries on keeps every byte, also where Python could not decode it."""
+    first = b'{"type":"text","text":"a","cache_control":%b}' % value
+    second = b'{"text":"b","cache_control":null}'
+    document = b'{"content": [%b , %b ],"n":1}' % (first, second)
+    output = splice(document, replace_contents(document, {("content",): "s"}))
+    expected = b'{"content": [{"type":"text","text":"s","cache_control":%b}],"n":1}' % value
+    assert output == expected
 
 
 def test_numbers_in_a_cache_control_stay() -> None:

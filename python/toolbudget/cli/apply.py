@@ -12,7 +12,7 @@ import click
 from toolbudget.budget.report import Failure
 from toolbudget.cli.apply_run import ApplyOptions, run
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
-from toolbudget.cli.option_types import read_limit
+from toolbudget.cli.option_types import read_folder, read_limit
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.wording import printable
 
@@ -29,6 +29,7 @@ __all__ = ["command"]
 @click.option(
     "--root",
     metavar="DIR",
+    callback=read_folder,
     help="Folder of all sessions; the user's data folder by default. Another one starts anew.",
 )
 @click.option(

@@ -11,7 +11,7 @@ from toolbudget.cli.apply_report import ApplyReport
 from toolbudget.cli.failure import CommandError
 from toolbudget.cli.judging import Judge
 from toolbudget.cli.overview import survey
-from toolbudget.cli.reading import STANDARD_INPUT, open_input
+from toolbudget.cli.reading import open_input
 from toolbudget.cli.source import open_source
 from toolbudget.cli.window import cut_windows
 from toolbudget.cli.workspace import Workspace, default_root
@@ -77,7 +77,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
         ToolBudgetError: A limit or the root cannot be used, or records cannot be read.
     """
     limits = options.limits()
-    root = os.path.abspath(options.root or default_root())  # noqa: PTH100 - symlinks stay
+    root = os.path.abspath(default_root() if options.root is None else options.root)  # noqa: PTH100 - symlinks stay
     with open_input(options.input_path, spool_directory=root) as opened:
         source = open_source(opened, options.format)
         overview = survey(source, progress.begin("Reading", opened.size_bytes))
@@ -96,7 +96,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
         if not options.force:
             job.refuse_other_output()
         store = workspace.open_store()
-        results = job.judge(workspace.open_session(store, input_path=_path_of(options)))
+        results = job.judge(workspace.open_session(store, source=opened))
         is_output_new = job.write(results)
     return ApplyReport(
         input_path=options.input_path,
@@ -194,12 +194,6 @@ def _choose_session(
 
 def _unused_session_id(options: ApplyOptions, session_id: str) -> str | None:
     return None if options.session_id == session_id else options.session_id
-
-
-def _path_of(options: ApplyOptions) -> Path | None:
-    if options.input_path == STANDARD_INPUT:
-        return None
-    return Path(os.path.abspath(options.input_path))  # noqa: PTH100 - symlinks stay
 
 
 def _output_file(options: ApplyOptions, workspace: Workspace, form: Format) -> OutputFile:

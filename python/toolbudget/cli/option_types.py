@@ -6,7 +6,7 @@ import math
 
 import click
 
-__all__ = ["read_limit"]
+__all__ = ["read_folder", "read_limit"]
 
 
 def read_limit(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
@@ -27,3 +27,14 @@ def read_limit(_context: click.Context, option: click.Parameter, text: str | Non
         wanted = "must be a whole number of at least 1, or 'off'"
         raise click.BadParameter(f"{wanted}: {text!r}", param=option)
     return limit_chars
+
+
+def read_folder(_context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """Read the name of a folder: an empty one comes of an unset variable, and means none.
+
+    Raises:
+        BadParameter: It is empty.
+    """
+    if text == "":
+        raise click.BadParameter(f"must name a folder: {text!r}", param=option)
+    return text

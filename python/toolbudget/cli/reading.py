@@ -56,6 +56,12 @@ class Input:
         self._handle = handle
         self.size_bytes = files.status(handle).size_bytes
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Device and inode: which file it is, by whatever path it was named."""
+        status = self._files.status(self._handle)
+        return status.device, status.inode
+
     def read(self, start: int, size_bytes: int) -> bytes:
         """Read exactly so many bytes from a position.
 

@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-import orjson
-
+from toolbudget.cli.decoding import decode
 from toolbudget.cli.failure import CommandError
 from toolbudget.cli.reading import ignore
 from toolbudget.storage.json_lines import BYTE_ORDER_MARK
@@ -92,7 +91,7 @@ class JsonLines:
             if not data.strip(_BLANKS):
                 continue
             try:
-                value = _decode(data)
+                value = decode(data)
             except ValueError as error:
                 yield Malformed(line.number, _problem(error))
                 continue
@@ -176,7 +175,7 @@ def _recognise(source: Input) -> Format:
         return _recognise_damaged(source, first)
     second = next(filled, None)
     try:
-        value = _decode(first)
+        value = decode(first)
     except ValueError as error:
         goes_on = second is not None and _ends_too_early(error, first)
         return _recognise_broken_up(source, second) if goes_on and second else "jsonl"
@@ -206,27 +205,9 @@ def _recognise_broken_up(source: Input, second: bytes) -> Format:
     return "body"
 
 
-def _decode(data: bytes) -> object:
-    """Decode JSON as leniently as the standard library does; no number in it is ever looked at.
-
-    Raises:
-        ValueError: It is no JSON, no UTF-8, or nested too deeply.
-    """
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        pass  # also lone surrogate escapes, NaN and infinities, which other writers produce
-    try:
-        # Python refuses to read an integer of thousands of digits, but not such a float.
-        value: object = json.loads(data.decode(), parse_int=float)
-    except RecursionError as error:
-        raise ValueError("JSON is nested too deeply") from error
-    return value
-
-
 def _decode_document(data: bytes, name: str) -> object:
     try:
-        return _decode(data)
+        return decode(data)
     except UnicodeDecodeError as error:
         raise CommandError(f"{name} is not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
@@ -252,7 +233,7 @@ def _ends_too_early(error: ValueError, text: bytes) -> bool:
 
 def _is_object(text: bytes) -> bool:
     try:
-        return isinstance(_decode(text), dict)
+        return isinstance(decode(text), dict)
     except ValueError:
         return False
 

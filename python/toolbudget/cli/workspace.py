@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from toolbudget.budget.session import Session
 from toolbudget.limits import durability_from_environment
+from toolbudget.storage._files import POSIX
+from toolbudget.storage.log_file import LogFile
 from toolbudget.storage.names import session_name
 from toolbudget.storage.result import StoredResult
 from toolbudget.storage.store import DirectoryStore, is_stored_as_json
@@ -16,6 +18,7 @@ from toolbudget.storage.store import DirectoryStore, is_stored_as_json
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolbudget.cli.reading import Input
     from toolbudget.errors import StoreError
     from toolbudget.limits import Limits
     from toolbudget.storage._files import Durability
@@ -71,18 +74,24 @@ class Workspace:
         """The folder of the full texts."""
         return self.root / self.name / "tool-results"
 
-    def open_session(self, store: CountingStore, *, input_path: Path | None) -> Session:
+    def open_session(self, store: CountingStore, *, source: Input) -> Session:
         """Open the session to decide in it.
 
         Args:
             store: Where full texts go.
-            input_path: The file that is being read; records never go into it.
+            source: What is being read; records never go into it, by whatever path it was named.
 
         Raises:
             ConfigError: The root cannot be used.
             TranscriptError: The session's records cannot be read.
         """
-        is_input = input_path == self.root / f"{self.name}.jsonl"
+        transcript = LogFile(
+            self.root / f"{self.name}.jsonl",
+            anchor=self.root,
+            durability=self.durability,
+            files=POSIX,
+        )
+        is_input = transcript.identity() == source.identity
         return Session.open(
             self.root,
             self.session_id,

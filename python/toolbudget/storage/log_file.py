@@ -102,6 +102,15 @@ class LogFile:
                 locked = self._open_locked(cleanup)
             yield locked
 
+    def identity(self) -> Identity | None:
+        """Which file it is; ``None`` if there is none.
+
+        Raises:
+            TranscriptError: It cannot be opened or is no regular file.
+        """
+        with explained("open", self.path):
+            return self._identity_at_path()
+
     def exists(self) -> bool:
         """Whether anything has this path, be it no regular file."""
         with explained("look at", self.path), ExitStack() as cleanup:

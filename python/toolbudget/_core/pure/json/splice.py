@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolbudget._core.pure.json.locate import Path, locate
-from toolbudget._core.pure.rewrite import replace_content
+from toolbudget._core.pure.json.locate import Path, Span, locate
+from toolbudget._core.pure.json.scan import skip_blanks, skip_value
 from toolbudget.errors import InvalidMessageError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def replace_contents(
         span = spans.get(path)
         if span is None:
             raise InvalidMessageError(f"JSON text has no value at: {path!r}")
-        encoded = _encode(data[span.start : span.end], text)
+        encoded = _encode(data, span, text)
         splices.append(Splice(span.start, span.end, encoded))
     return sorted(splices)
 
@@ -73,10 +73,36 @@ def splice(data: bytes, splices: Iterable[Splice]) -> bytes:
     return b"".join((*parts, data[position:]))
 
 
-def _encode(content: bytes, text: str) -> bytes:
-    """Put ``text`` into the form that ``content`` has; integers of any size stay what they are."""
-    try:
-        replaced = replace_content(json.loads(content), text)
-        return json.dumps(replaced, separators=(",", ":")).encode("ascii")
-    except (RecursionError, ValueError) as error:
-        raise InvalidMessageError(f"content of a tool result cannot be read: {error}") from error
+def _encode(data: bytes, content: Span, text: str) -> bytes:
+    """Put ``text`` into the form that the content has.
+
+    The content is not decoded: what it carries over is copied as it stands there, numbers of any
+    length included.
+    """
+    encoded = json.dumps(text).encode("ascii")
+    if data[content.start : content.start + 1] != b"[":
+        return encoded
+    block = b'{"type":"text","text":' + encoded
+    cache_control = _last_cache_control(data, content)
+    if cache_control is not None:
+        block += b',"cache_control":' + cache_control
+    return b"[" + block + b"}]"
+
+
+def _last_cache_control(data: bytes, content: Span) -> bytes | None:
+    """Return the last ``cache_control`` of the blocks of a list, unless it is ``null``."""
+    paths = [(index, "cache_control") for index in range(_count_items(data, content.start))]
+    spans = locate(data, paths, start=content.start)
+    values = [data[span.start : span.end] for path in paths if (span := spans.get(path))]
+    return next((value for value in reversed(values) if value != b"null"), None)
+
+
+def _count_items(data: bytes, start: int) -> int:
+    count = 0
+    position = skip_blanks(data, start + 1)
+    while data[position : position + 1] != b"]":
+        count += 1
+        position = skip_blanks(data, skip_value(data, position))
+        if data[position : position + 1] == b",":
+            position = skip_blanks(data, position + 1)
+    return count

@@ -1,0 +1,84 @@
+"""JSON of an input: decoded leniently, and exactly where values may reach the store."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Final
+
+import orjson
+
+from toolbudget._core.pure.shape import field, is_mapping, text_field
+from toolbudget.budget.storing import is_json_content
+
+__all__ = ["decode"]
+
+# Python refuses to read an integer of more digits.
+_MAX_INTEGER_CHARS: Final = 4_300
+
+
+def decode(data: bytes) -> object:
+    """Decode JSON as leniently as the standard library does.
+
+    Numbers are only looked at where a result has to be stored as JSON, with the keys that its
+    blocks have beside their text. There every number is exact: one that Python cannot hold becomes
+    a ``Decimal``, which no store takes, so that its result stays in full.
+
+    Raises:
+        ValueError: It is no JSON, no UTF-8, or nested too deeply.
+    """
+    value = _decode_quickly(data)
+    return _decode_exactly(data) if _holds_structured_result(value) else value
+
+
+def _decode_quickly(data: bytes) -> object:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass  # also lone surrogate escapes, NaN and infinities, which other writers produce
+    try:
+        # Python refuses to read an integer of thousands of digits, but not such a float.
+        value: object = json.loads(data.decode(), parse_int=float)
+    except RecursionError as error:
+        raise ValueError("JSON is nested too deeply") from error
+    return value
+
+
+def _decode_exactly(data: bytes) -> object:
+    try:
+        value: object = json.loads(data.decode(), parse_int=_integer, parse_float=_fraction)
+    except RecursionError as error:
+        raise ValueError("JSON is nested too deeply") from error
+    return value
+
+
+def _integer(token: str) -> int | Decimal:
+    return int(token) if len(token) <= _MAX_INTEGER_CHARS else Decimal(token)
+
+
+def _fraction(token: str) -> float | Decimal:
+    number, exact = float(token), Decimal(token)
+    return number if Decimal(repr(number)) == exact else exact
+
+
+def _holds_structured_result(value: object) -> bool:
+    """Tell whether any result in a record, a message, a list or a body is stored as JSON."""
+    if is_mapping(value):
+        messages = field(value, "messages")
+        if not isinstance(messages, list):
+            return _is_structured_message(value)
+    else:
+        messages = value
+    return isinstance(messages, list) and any(map(_is_structured_message, messages))
+
+
+def _is_structured_message(value: object) -> bool:
+    inner = field(value, "message") if is_mapping(value) else None
+    content = field(inner if is_mapping(inner) else value, "content")
+    if not isinstance(content, list):
+        return False
+    return any(
+        isinstance(result := field(block, "content"), list) and is_json_content(result)
+        for block in content
+        if text_field(block, "type") == "tool_result"
+    )
