@@ -93,7 +93,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
         )
         output = _output_file(options, workspace, source.format)
         job = _Job(options, opened, source, overview, workspace, output, progress)
-        if not options.force:
+        if not options.force or output.is_same_as(opened.identity):
             job.refuse_other_output()
         store = workspace.open_store()
         results = job.judge(workspace.open_session(store, source=opened))
@@ -158,8 +158,11 @@ class _Job:
             return
         results = self.judge(self.workspace.open_rehearsal(), "Comparing")
         expected = output_chunks(self.input, splices_of(self.input, results.edits))
-        if self.output.compare(expected) == "other":
-            raise self.output.taken()
+        if self.output.compare(expected) != "other":
+            return
+        if self.output.is_same_as(self.input.identity):
+            raise CommandError(f"output is the input itself: {self.output.path}")
+        raise self.output.taken()
 
     def write(self, results: Results) -> bool:
         """Write the output; tell whether that was necessary.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
-from typing import Final
+from decimal import Decimal, InvalidOperation
 
 import orjson
 
@@ -13,22 +12,25 @@ from toolbudget.budget.storing import is_json_content
 
 __all__ = ["decode"]
 
-# Python refuses to read an integer of more digits.
-_MAX_INTEGER_CHARS: Final = 4_300
-
 
 def decode(data: bytes) -> object:
     """Decode JSON as leniently as the standard library does.
 
     Numbers are only looked at where a result has to be stored as JSON, with the keys that its
     blocks have beside their text. There every number is exact: one that Python cannot hold becomes
-    a ``Decimal``, which no store takes, so that its result stays in full.
+    an object that no store takes, so that its result stays in full.
 
     Raises:
         ValueError: It is no JSON, no UTF-8, or nested too deeply.
     """
     value = _decode_quickly(data)
-    return _decode_exactly(data) if _holds_structured_result(value) else value
+    if not _holds_structured_result(value):
+        return value
+    try:
+        return _decode_exactly(data)
+    except RecursionError:
+        # What is nested too deeply to be decoded so is too deep to be stored as JSON, too.
+        return value
 
 
 def _decode_quickly(data: bytes) -> object:
@@ -45,20 +47,27 @@ def _decode_quickly(data: bytes) -> object:
 
 
 def _decode_exactly(data: bytes) -> object:
+    return json.loads(data.decode(), parse_int=_integer, parse_float=_fraction)
+
+
+class _Inexact:
+    """Stands for a number that Python cannot hold; no store takes it."""
+
+
+def _integer(token: str) -> int | _Inexact:
     try:
-        value: object = json.loads(data.decode(), parse_int=_integer, parse_float=_fraction)
-    except RecursionError as error:
-        raise ValueError("JSON is nested too deeply") from error
-    return value
+        return int(token)
+    except ValueError:  # more digits than Python reads
+        return _Inexact()
 
 
-def _integer(token: str) -> int | Decimal:
-    return int(token) if len(token) <= _MAX_INTEGER_CHARS else Decimal(token)
-
-
-def _fraction(token: str) -> float | Decimal:
-    number, exact = float(token), Decimal(token)
-    return number if Decimal(repr(number)) == exact else exact
+def _fraction(token: str) -> float | _Inexact:
+    number = float(token)
+    try:
+        is_exact = Decimal(repr(number)) == Decimal(token)
+    except InvalidOperation:  # an exponent beyond all bounds
+        return _Inexact()
+    return number if is_exact else _Inexact()
 
 
 def _holds_structured_result(value: object) -> bool:

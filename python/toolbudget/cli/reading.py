@@ -46,21 +46,20 @@ class Input:
         name: What messages call it.
         size_bytes: Its size when it was opened.
         digest: XXH3-128 of its bytes, known once it has been read as a whole.
+        identity: Device and inode of what was named, by whatever path or redirection.
     """
 
-    def __init__(self, name: str, handle: int, *, files: FileSystem = POSIX) -> None:
-        """Take an open regular file."""
+    def __init__(
+        self, name: str, handle: int, *, named_handle: int | None = None, files: FileSystem = POSIX
+    ) -> None:
+        """Take an open regular file, and the one it is a copy of, if it is one."""
         self.name = name
         self.digest: str | None = None
         self._files = files
         self._handle = handle
         self.size_bytes = files.status(handle).size_bytes
-
-    @property
-    def identity(self) -> tuple[int, int]:
-        """Device and inode: which file it is, by whatever path it was named."""
-        status = self._files.status(self._handle)
-        return status.device, status.inode
+        named = files.status(handle if named_handle is None else named_handle)
+        self.identity = named.device, named.inode
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Read exactly so many bytes from a position.
@@ -159,7 +158,14 @@ def open_input(path: str, *, spool_directory: str, files: FileSystem = POSIX) ->
         except OSError as error:
             where = f"cannot copy {name} to {spool_directory}"
             raise CommandError(f"{where}: {reason_of(error)}") from error
-        yield Input(name, handle, files=files)
+        yield Input(name, handle, named_handle=_handle_of(stream), files=files)
+
+
+def _handle_of(stream: BinaryIO) -> int | None:
+    try:
+        return stream.fileno()
+    except OSError:
+        return None  # a stream of this process's own, in the place of standard input
 
 
 def _copy(stream: BinaryIO, directory: str, files: FileSystem, opened: contextlib.ExitStack) -> int:

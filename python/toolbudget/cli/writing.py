@@ -60,6 +60,17 @@ class OutputFile(NamedTuple):
         """The whole path."""
         return self.anchor.joinpath(*self.directories, self.name)
 
+    def is_same_as(self, identity: tuple[int, int]) -> bool:
+        """Tell whether this is the file of that device and inode, by whatever path."""
+        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
+            directory = self._open_directory(create=False)
+            opened.callback(close_quietly, self.files, directory)
+            handle = self.files.open_file(self.name, parent=directory)
+            opened.callback(close_quietly, self.files, handle)
+            status = self.files.status(handle)
+            return (status.device, status.inode) == identity
+        return False
+
     def compare(self, chunks: Iterable[bytes]) -> Comparison:
         """Compare what is there with what would be written.
 

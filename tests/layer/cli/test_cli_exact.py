@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +37,16 @@ def test_numbers_are_stored_as_they_are(
     assert stored[0]["numbers"] == json.loads(numbers)
 
 
-@pytest.mark.parametrize("numbers", ["[0.10000000000000000001]", f"[{5_000 * '1'}]"])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        "[0.10000000000000000001]",
+        f"[{5_000 * '1'}]",
+        "[1e99999999999999999999]",
+        990 * "[" + 990 * "]",
+    ],
+    ids=["fraction", "integer", "exponent", "deep"],
+)
 def test_a_number_that_python_cannot_hold_keeps_its_result(
     apply: Callable[..., Ran], tmp_path: Path, numbers: str
 ) -> None:
@@ -62,6 +73,37 @@ def test_the_input_is_never_the_log(run: Callable[..., Ran], tmp_path: Path) -> 
     runs = [run("apply", "link/s.jsonl", "--root", "root", "--json") for _ in range(2)]
     assert [ran.code for ran in runs] == [0, 0]
     assert (root / "s.jsonl").read_bytes() == header + lines
+
+
+def test_redirected_input_is_never_the_log(tmp_path: Path) -> None:
+    """R1: standard input may be the session's own transcript as well."""
+    root = tmp_path / "root"
+    root.mkdir()
+    header = b'{"type":"toolbudget-session","version":1,"sessionId":"s"}\n'
+    data = header + to_lines(user(res("t1", LARGE), sessionId="s"))
+    (root / "s.jsonl").write_bytes(data)
+    for _ in range(2):
+        with (root / "s.jsonl").open("rb") as stream:
+            finished = subprocess.run(
+                [sys.executable, "-m", "toolbudget", "apply", "-", "--root", root],
+                stdin=stream,
+                check=False,
+            )
+        assert finished.returncode == 0
+    assert (root / "s.jsonl").read_bytes() == data
+
+
+@pytest.mark.parametrize("out", ["in.jsonl", "link/in.jsonl", "hard.jsonl"])
+def test_the_input_is_never_overwritten(run: Callable[..., Ran], tmp_path: Path, out: str) -> None:
+    """F2: not even by force, and by whatever path the output names it."""
+    data = transcript("[]")
+    (tmp_path / "in.jsonl").write_bytes(data)
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "hard.jsonl").hardlink_to(tmp_path / "in.jsonl")
+    ran = run("apply", "in.jsonl", "--root", "root", "--out", out, "--force")
+    assert ran.code == 1
+    assert "output is the input itself" in ran.err
+    assert (tmp_path / "in.jsonl").read_bytes() == data
 
 
 def test_an_empty_root_is_refused(run: Callable[..., Ran], tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ def is_mapping(value: object) -> TypeIs[Mapping[str, object]]:
 
 def field(value: object, name: str) -> object:
     """Read ``name`` from a mapping or from an object's attributes; ``None`` where there is none."""
-    if type(value) is dict:  # nearly always, and asking an abstract class is slow
-        return value.get(name)
     try:
+        if type(value) is dict:  # nearly always, and asking an abstract class is slow
+            return value.get(name)
         if isinstance(value, Mapping):
             return value.get(name)
         return getattr(value, name, None)
@@ -69,8 +69,9 @@ def plain_text(value: object) -> str | None:
     """Return ``value`` as an exact ``str`` if it is one (a subclass counts), else ``None``."""
     if type(value) is str:
         return value
-    # A subclass may override `__len__` or `__getitem__`: only the characters it holds count.
-    return str.__str__(value) if isinstance(value, str) else None
+    # A subclass may override `__len__` or `__getitem__`: only the characters it holds count. A
+    # proxy that claims another class (`Mock(spec=str)`) holds none.
+    return str.__str__(value) if issubclass(type(value), str) else None
 
 
 def text_parts(content: object) -> tuple[str, ...] | None:
