@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import hypothesis
 import pytest
 
-from toolbudget import _core
+from toolbudget import Session, _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
 # What chooses how the suite runs; every other setting of the user's must not reach a test.
@@ -54,3 +55,24 @@ def corpus() -> Path:
     if os.environ.get("TOOLBUDGET_REQUIRE_CORPUS"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give a folder for sessions that does not exist yet."""
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def session(root: Path) -> Iterator[Session]:
+    """Give a new session; no test here is about power loss, so nothing is synced."""
+    with Session.open(root, "session", durability="process") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def new_root(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Give a function that names another folder for sessions at each call, for property tests."""
+    folder = tmp_path_factory.mktemp("roots")
+    numbers = count()
+    return lambda: folder / str(next(numbers))

@@ -5,20 +5,26 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from toolbudget import _core as core
 from toolbudget._core.pure import PlanOptions
 from toolbudget._core.pure.shape import text_parts
 from toolbudget.budget.aggregate import rewrite
-from toolbudget.budget.gate import GateOptions, Verdict, judge_result, replace_block
+from toolbudget.budget.engine import Engine
 from toolbudget.budget.journal import Journal
+from toolbudget.budget.policy import Policy
 from toolbudget.budget.recorder import Recorder
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.storing import expected_path, is_json_content
 from toolbudget.budget.summary import report_of
 from toolbudget.errors import ConfigError
-from toolbudget.limits import MAX_TOOL_RESULTS_PER_MESSAGE_CHARS, PREVIEW_SIZE_BYTES, Limits
+from toolbudget.limits import (
+    MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+    PREVIEW_SIZE_BYTES,
+    DeclaredLimits,
+    Limits,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -188,31 +194,10 @@ def maybe_persist_large_tool_result(
         ... )["content"]
         '(Bash completed with no output)'
     """
-    limits = Limits(tools={tool_name: limit})
-    verdict = Verdict(block, None)
-    journal = Journal(store=store)
-
-    def make_plan() -> Plan:
-        nonlocal verdict
-        verdict = judge_result(
-            block,
-            tool_name=tool_name,
-            caller=None,
-            state=journal.state,
-            fingerprint=journal.fingerprint,
-            options=GateOptions(
-                limit_chars=limits.tools[tool_name],
-                is_exempt=limits.is_exempt(tool_name),
-                preview_bytes=limits.preview_bytes,
-            ),
-            store=store,
-        )
-        return verdict.as_plan()
-
-    replaced = journal.transact(make_plan, keeps_failed=False).outcome.replaced
-    if replaced:
-        return replace_block(block, replaced[0].replacement)
-    return cast("dict[str, Any]", verdict.block)
+    policy = Policy(Limits(tools={tool_name: limit}), DeclaredLimits())
+    engine = Engine(Journal(store=store), policy, keeps_history=False)
+    result, _ = engine.gate(block, tool_name, declared_limit=None, caller=None)
+    return result
 
 
 def collect_candidates_by_message(

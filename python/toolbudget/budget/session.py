@@ -15,7 +15,7 @@ from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.scope import PerCaller
-from toolbudget.budget.settings import Settings, check_choice, check_hook, check_text
+from toolbudget.budget.settings import Settings, check_choice, check_text
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
 
@@ -127,14 +127,7 @@ class Session:
         """
         limits = Limits.from_environment() if limits is None else limits
         level = durability_from_environment(durability)
-        if not isinstance(limits, Limits):
-            raise ConfigError(f"limits (argument) must be Limits: {limits!r}")
-        if store is not None:
-            check_hook("store.put", getattr(store, "put", store))
-        for name, hook in (("redact", redact), ("on_event", on_event)):
-            check_hook(name, hook)
         check_choice("transcript", transcript, (None, "sidecar"))
-        check_choice("unrecorded", unrecorded, ("history", "fresh"))
         if parent is not None and agent_id is None:
             raise ConfigError(f"parent (argument) goes with agent_id: {parent!r}")
         settings = Settings(

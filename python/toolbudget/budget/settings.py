@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolbudget.errors import ConfigError
+from toolbudget.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from toolbudget.storage._files import Durability
     from toolbudget.storage.store import ResultStore
 
-__all__ = ["Settings", "Unrecorded", "check_choice", "check_hook", "check_text"]
+__all__ = ["Settings", "Unrecorded", "check_choice", "check_text"]
 
 Unrecorded: TypeAlias = Literal["history", "fresh"]
 
@@ -35,6 +36,20 @@ class Settings:
     is_strict: bool = False
     unrecorded: Unrecorded = "history"
 
+    def __post_init__(self) -> None:
+        """Refuse what could only fail later, in the middle of a conversation.
+
+        Raises:
+            ConfigError: A hook or store cannot be called, or a choice is unknown.
+        """
+        if not isinstance(self.policy.limits, Limits):
+            raise ConfigError(f"limits (argument) must be Limits: {self.policy.limits!r}")
+        if self.store is not None:
+            _check_hook("store.put", getattr(self.store, "put", self.store))
+        _check_hook("redact", self.policy.redact)
+        _check_hook("on_event", self.on_event)
+        check_choice("unrecorded", self.unrecorded, ("history", "fresh"))
+
     def for_child(self, *, is_ephemeral: bool) -> Settings:
         """Return the same settings for a fork or sub-agent, whose tools may declare their own."""
         return replace(
@@ -42,7 +57,7 @@ class Settings:
         )
 
 
-def check_hook(name: str, value: object) -> None:
+def _check_hook(name: str, value: object) -> None:
     """Refuse an argument that is neither ``None`` nor callable.
 
     Raises:

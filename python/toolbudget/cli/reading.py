@@ -58,8 +58,7 @@ class Input:
         self._files = files
         self._handle = handle
         self.size_bytes = files.status(handle).size_bytes
-        named = files.status(handle if named_handle is None else named_handle)
-        self.identity = named.device, named.inode
+        self.identity = files.status(handle if named_handle is None else named_handle).identity
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Read exactly so many bytes from a position.

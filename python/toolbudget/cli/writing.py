@@ -67,8 +67,7 @@ class OutputFile(NamedTuple):
             opened.callback(close_quietly, self.files, directory)
             handle = self.files.open_file(self.name, parent=directory)
             opened.callback(close_quietly, self.files, handle)
-            status = self.files.status(handle)
-            return (status.device, status.inode) == identity
+            return self.files.status(handle).identity == identity
         return False
 
     def compare(self, chunks: Iterable[bytes]) -> Comparison:

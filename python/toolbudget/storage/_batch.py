@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from toolbudget.storage._aside import Aside, Directories, create_aside
 from toolbudget.storage._existing import (
     EXHAUSTED,
-    Identity,
     SameBytes,
     find_existing,
-    identity_of,
 )
 from toolbudget.storage._files import close_quietly
 from toolbudget.storage._parallel import run_parallel
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from toolbudget.storage._files import Durability, FileSystem
+    from toolbudget.storage._filesystem import Identity
 
 __all__ = ["ALL_NAMES_TAKEN", "Batch", "Item"]
 
@@ -187,7 +186,7 @@ class Batch:
         aside = create_aside(self._files, self._directories, allow_unnamed=self._allow_unnamed)
         try:
             item.measured = aside.write(item.content)
-            identity = identity_of(self._files.status(aside.handle))
+            identity = self._files.status(aside.handle).identity
         except BaseException:
             aside.release()
             raise

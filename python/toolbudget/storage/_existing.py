@@ -12,13 +12,11 @@ from toolbudget.storage.encoding import Measured, Measurement, encode_content
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from toolbudget.storage._files import FileSystem, Status
+    from toolbudget.storage._files import FileSystem
+    from toolbudget.storage._filesystem import Identity
     from toolbudget.storage.encoding import Content
 
-__all__ = ["EXHAUSTED", "Identity", "SameBytes", "find_existing", "identity_of"]
-
-Identity = tuple[int, int]
-"""Device and inode: which file it is, whatever its name."""
+__all__ = ["EXHAUSTED", "SameBytes", "find_existing"]
 
 EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Errors that say nothing about the file asked for: the process or system is at a limit."""
@@ -34,11 +32,6 @@ class SameBytes:
     handle: int
     identity: Identity
     measured: Measured
-
-
-def identity_of(status: Status) -> Identity:
-    """Return which file a status is about."""
-    return status.device, status.inode
 
 
 def find_existing(
@@ -74,7 +67,7 @@ def _compare(
     files: FileSystem, handle: int, content: Content, *, doubtful: Collection[Identity]
 ) -> SameBytes | None:
     status = files.status(handle)
-    identity = identity_of(status)
+    identity = status.identity
     if not status.is_regular or identity in doubtful:
         return None
     measurement = Measurement()

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, Protocol
 
-__all__ = ["Durability", "Entry", "EntryKind", "FileSystem", "InspectableFileSystem", "Status"]
+__all__ = [
+    "Durability",
+    "Entry",
+    "EntryKind",
+    "FileSystem",
+    "Identity",
+    "InspectableFileSystem",
+    "Status",
+]
 
 Durability = Literal["full", "data", "process"]
 """What a store or transcript outlives: power loss everywhere, power loss on common file systems
 ("data": directories are not synced), or only the end of the process."""
+
+
+Identity = tuple[int, int]
+"""Device and inode: which file it is, whatever its name."""
 
 
 class Status(NamedTuple):
@@ -23,6 +35,11 @@ class Status(NamedTuple):
     inode: int
     modified_s: float
     """Seconds since the epoch."""
+
+    @property
+    def identity(self) -> Identity:
+        """Which file this is about: what tells it from one that took its place."""
+        return self.device, self.inode
 
 
 EntryKind = Literal["file", "directory", "symbolic link", "FIFO", "socket", "device"]

@@ -24,18 +24,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolbudget.storage._files import Durability, FileSystem, Status
+    from toolbudget.storage._filesystem import Identity
 
-__all__ = ["Identity", "LockedFile", "LogFile", "Owner", "explained", "identity_of"]
+__all__ = ["LockedFile", "LogFile", "Owner", "explained"]
 
 _logger: Final = logging.getLogger("toolbudget")
 
 _BEGINNING_BYTES: Final = 4096
 # A file that others keep replacing between opening and locking it is given up after so many tries.
 _MAX_REOPENINGS: Final = 32
-
-
-Identity = tuple[int, int]
-"""Device and inode: what tells a file from one that took its place."""
 
 
 class Owner(enum.Enum):
@@ -189,7 +186,7 @@ class LogFile:
         try:
             with ExitStack() as cleanup:
                 directory = self._open_directory(create=False, cleanup=cleanup)
-                self.sync(handle, identity_of(self.files.status(handle)), directory=directory)
+                self.sync(handle, self.files.status(handle).identity, directory=directory)
         except OSError as error:
             _logger.warning("cannot sync transcript %s: %s", self.path, _reason(error))
 
@@ -233,7 +230,7 @@ class LogFile:
             cleanup.callback(_unlock_quietly, self.files, handle)
             self.files.lock(handle, exclusive=True)
             # While this waited for the lock the file may have been moved away or replaced.
-            identity = identity_of(status)
+            identity = status.identity
             if self._identity_at_path() == identity:
                 return LockedFile(self, handle, identity, directory)
             cleanup.close()
@@ -263,7 +260,7 @@ class LogFile:
         if handle is None:
             return None
         try:
-            return identity_of(self.files.status(handle))
+            return self.files.status(handle).identity
         finally:
             close_quietly(self.files, handle)
 
@@ -363,11 +360,6 @@ class LockedFile:
         except OSError:
             return False
         return True
-
-
-def identity_of(status: Status) -> Identity:
-    """Which file an open handle stands for, whatever its name."""
-    return status.device, status.inode
 
 
 def _find_owner(files: FileSystem, handle: int) -> Owner:

@@ -15,7 +15,6 @@ import xxhash
 from toolbudget.errors import ConfigError, StoreError
 from toolbudget.storage._aside import Directories
 from toolbudget.storage._batch import ALL_NAMES_TAKEN, Batch, Item
-from toolbudget.storage._existing import Identity, identity_of
 from toolbudget.storage._files import (
     POSIX,
     Durability,
@@ -32,6 +31,8 @@ from toolbudget.storage.result import ResultStore, StoredResult, store_error
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+
+    from toolbudget.storage._filesystem import Identity
 
 __all__ = [
     "Content",
@@ -205,7 +206,7 @@ class DirectoryStore:
                 durability=self._durability,
                 sync_existing=sync_existing,
             )
-            return Directories(results, above), identity_of(self._files.status(results))
+            return Directories(results, above), self._files.status(results).identity
         except BaseException:
             if results is not None:
                 close_quietly(self._files, results)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage.line_reader import read_exactly
-from toolbudget.storage.log_file import Owner, explained, identity_of
+from toolbudget.storage.log_file import Owner, explained
 from toolbudget.storage.records import SKIPPED, parse_foreign_line, parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from toolbudget.storage._filesystem import Identity
     from toolbudget.storage.line_reader import Line
-    from toolbudget.storage.log_file import Identity, LogFile
+    from toolbudget.storage.log_file import LogFile
     from toolbudget.storage.records import ParsedLine, ParsedRecord
 
 __all__ = ["Tail"]
@@ -103,7 +104,7 @@ class Tail:
         """Whether the file is the one read before, with what was read still in it."""
         files = self.log_file.files
         status = files.status(handle)
-        before, self._identity = self._identity, identity_of(status)
+        before, self._identity = self._identity, status.identity
         if before != self._identity or status.size_bytes < self._offset:
             return False
         seam_offset = self._offset - len(self._seam)

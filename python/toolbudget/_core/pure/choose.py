@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from toolbudget._core.pure.replacement import FRAME_CHARS, build_replacement
 from toolbudget._core.pure.size import utf8_length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from toolbudget._core.pure.candidate import Candidate
     from toolbudget._core.pure.decision import Accounting, Key, PlanOptions
@@ -124,8 +125,14 @@ def choose(
     largest_first = sorted(prepared.items(), key=lambda item: -item[1].fresh.size)
     chosen: dict[Key, Choice] = {}
     gained = 0
+
+    @cache  # the host is asked once, whatever the size of the preview
+    def path_of(key: Key) -> str:
+        content = prepared[key].fresh.occurrences[0].content
+        return options.expected_path(key.tool_use_id, options.is_stored_as_json(content))
+
     for preview_bytes in _preview_sizes(totals, options):
-        chosen, gained = _choose_at(largest_first, preview_bytes, totals, options)
+        chosen, gained = _choose_at(largest_first, preview_bytes, totals, options, path_of)
         if totals.visible(options.accounting) - gained <= options.limit:
             break
     totals.gained = gained
@@ -146,6 +153,7 @@ def _choose_at(
     preview_bytes: int,
     totals: GroupTotals,
     options: PlanOptions,
+    path_of: Callable[[Key], str],
 ) -> tuple[dict[Key, Choice], int]:
     chosen: dict[Key, Choice] = {}
     visible = totals.visible(options.accounting)
@@ -153,29 +161,19 @@ def _choose_at(
     for key, item in largest_first:
         if visible - gained <= options.limit or item.fresh.size <= FRAME_CHARS:
             break
-        choice = _build_choice(key, item, preview_bytes, totals, options)
+        choice = Choice(
+            key=key,
+            occurrences=item.fresh.occurrences,
+            prepared=item,
+            path=path_of(key),
+            preview_bytes=preview_bytes,
+            replacement="",
+            totals=totals,
+        )
+        choice.replacement = choice.build(choice.path, options.reader_hint)
         if len(choice.replacement) >= choice.size:
             continue
         chosen[key] = choice
         shown = len(choice.replacement) if options.accounting == "visible" else 0
         gained += (choice.size - shown) * len(choice.occurrences)
     return chosen, gained
-
-
-def _build_choice(
-    key: Key, item: Prepared, preview_bytes: int, totals: GroupTotals, options: PlanOptions
-) -> Choice:
-    occurrences = item.fresh.occurrences
-    is_json = options.is_stored_as_json(occurrences[0].content)
-    path = options.expected_path(key.tool_use_id, is_json)
-    choice = Choice(
-        key=key,
-        occurrences=occurrences,
-        prepared=item,
-        path=path,
-        preview_bytes=preview_bytes,
-        replacement="",
-        totals=totals,
-    )
-    choice.replacement = choice.build(path, options.reader_hint)
-    return choice
