@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from toolbudget.budget.lineage import inherited_records
 from toolbudget.budget.recorder import Recorder
 from toolbudget.budget.settings import check_text
 from toolbudget.errors import ConfigError
+from toolbudget.storage._files import POSIX
 from toolbudget.storage._paths import refuse_unshowable
 from toolbudget.storage.beginning import begin_transcript
 from toolbudget.storage.names import session_name
@@ -21,7 +22,7 @@ from toolbudget.storage.store import DirectoryStore
 
 if TYPE_CHECKING:
     from toolbudget.budget.settings import Settings
-    from toolbudget.storage._files import Durability
+    from toolbudget.storage._files import Durability, FileSystem
     from toolbudget.storage.store import ResultStore
 
 __all__ = ["Home"]
@@ -34,10 +35,18 @@ class Home:
     root: Path
     session_id: str
     agent_id: str | None = None
+    files: FileSystem = field(default=POSIX, compare=False, repr=False)
 
     @classmethod
-    def at(cls, root: str | os.PathLike[str], session_id: str, agent_id: str | None = None) -> Home:
-        """Name the place of a session, or of one of its sub-agents.
+    def at(
+        cls,
+        root: str | os.PathLike[str],
+        session_id: str,
+        agent_id: str | None = None,
+        *,
+        files: FileSystem = POSIX,
+    ) -> Home:
+        """Name the place of a session, or of one of its sub-agents, and the disk it is on.
 
         Raises:
             ConfigError: An id is no text, or the root cannot be shown to a model.
@@ -53,7 +62,24 @@ class Home:
             raise ConfigError(f"root (argument) must name a folder: {root!r}")
         base = Path(os.path.abspath(folder))  # noqa: PTH100 - no symlink is to be resolved
         refuse_unshowable(str(base), "root")
-        return cls(base, session_id, agent_id)
+        return cls(base, session_id, agent_id, files)
+
+    def beside(self, session_id: str) -> Home:
+        """Name the place of another session under the same root.
+
+        Raises:
+            ConfigError: ``session_id`` is no text.
+        """
+        return Home.at(self.root, session_id, files=self.files)
+
+    def of_agent(self, agent_id: str) -> Home:
+        """Name the place of a sub-agent of the session.
+
+        Raises:
+            ConfigError: ``agent_id`` is no text.
+        """
+        check_text("agent_id", agent_id)
+        return Home.at(self.root, self.session_id, agent_id, files=self.files)
 
     @property
     def name(self) -> str:
@@ -81,6 +107,7 @@ class Home:
                 durability=settings.durability,
                 display_path=settings.display_path,
                 anchor=self.root,
+                files=self.files,
             )
         if settings.display_path is not None:
             problem = "display_path (argument) belongs to the store given"
@@ -95,6 +122,7 @@ class Home:
             agent_id=self.agent_id,
             durability=settings.durability,
             force_sidecar=settings.uses_sidecar,
+            files=self.files,
         )
 
     def open_journal(self, settings: Settings, log: RecordLog, lock: SessionLock) -> Journal:
@@ -116,8 +144,7 @@ class Home:
 
     def exists(self) -> bool:
         """Tell whether there is such a session, or such a sub-agent, already."""
-        transcript = RecordLog(self.root, self.session_id, agent_id=self.agent_id)
-        return transcript.exists()
+        return self._transcript().exists()
 
     def begin(self, parent: Journal, parent_id: str, durability: Durability) -> None:
         """Write a transcript that begins with a parent's decisions.
@@ -126,17 +153,21 @@ class Home:
             TranscriptError: It cannot be written, or there is one already.
         """
         begin_transcript(
-            RecordLog(self.root, self.session_id, agent_id=self.agent_id).transcript_path,
+            self._transcript().transcript_path,
             anchor=self.root,
             session_id=self.session_id,
             records=inherited_records(
                 parent, session_id=self.session_id, agent_id=self.agent_id, parent_id=parent_id
             ),
             durability=durability,
+            files=self.files,
         )
+
+    def _transcript(self) -> RecordLog:
+        return RecordLog(self.root, self.session_id, agent_id=self.agent_id, files=self.files)
 
     def hold(self) -> SessionLock:
         """Mark the session as in use, if it has a folder yet; its first decision will otherwise."""
-        lock = SessionLock(self.root, self.name)
+        lock = SessionLock(self.root, self.name, files=self.files)
         lock.take(create=False)
         return lock

@@ -15,7 +15,7 @@ from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.scope import PerCaller
-from toolbudget.budget.settings import Settings, check_choice, check_text
+from toolbudget.budget.settings import Settings, check_choice
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
 
@@ -141,13 +141,19 @@ class Session:
             is_strict=strict,
             unrecorded=unrecorded,
         )
-        home = Home.at(root, session_id, agent_id)
+        return cls._resume(Home.at(root, session_id, agent_id), settings, parent)
+
+    @classmethod
+    def _resume(
+        cls, home: Home, settings: Settings, parent: Session | ContentReplacementState | None
+    ) -> Self:
         log, lock = home.open_log(settings), home.hold()
         journal = home.open_journal(settings, log, lock)
         journal.apply_records(log.load())
         if log.skipped:
             logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
-        engine = Engine(journal, settings.policy, keeps_history=unrecorded == "history")
+        keeps_history = settings.unrecorded == "history"
+        engine = Engine(journal, settings.policy, keeps_history=keeps_history)
         if parent is not None:
             engine.expect_gaps(parent.state if isinstance(parent, Session) else parent.clone())
         return cls(home, settings, log=log, lock=lock, engine=engine)
@@ -173,7 +179,7 @@ class Session:
             >>> fork.state == session.state
             True
         """
-        return self._branch(Home.at(self._home.root, session_id), "session_id", ephemeral=ephemeral)
+        return self._branch(self._home.beside(session_id), "session_id", ephemeral=ephemeral)
 
     def subagent(self, agent_id: str, *, ephemeral: bool = False) -> Self:
         """Begin a sub-agent's chain, which shares every decision so far.
@@ -194,9 +200,7 @@ class Session:
             >>> session.subagent("explore").transcript_path.name
             'agent-explore.jsonl'
         """
-        check_text("agent_id", agent_id)
-        home = Home.at(self._home.root, self._home.session_id, agent_id)
-        return self._branch(home, "agent_id", ephemeral=ephemeral)
+        return self._branch(self._home.of_agent(agent_id), "agent_id", ephemeral=ephemeral)
 
     def _branch(self, home: Home, argument: str, *, ephemeral: bool) -> Self:
         self._check_open()

@@ -1,0 +1,1 @@
+"""Proof by injected faults: harnesses that break what the library stands on, and count."""
