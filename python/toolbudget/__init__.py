@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.reconstruct import (
         provision_content_replacement_state,
         reconstruct_content_replacement_state,
+        reconstruct_for_subagent_resume,
     )
     from toolbudget.budget.report import EnforcementReport, Event, Failure
     from toolbudget.budget.session import Session
@@ -89,6 +90,7 @@ _HOMES = {
     "budget.reconstruct": (
         "provision_content_replacement_state",
         "reconstruct_content_replacement_state",
+        "reconstruct_for_subagent_resume",
     ),
     "budget.report": ("EnforcementReport", "Event", "Failure"),
     "budget.session": ("Session",),
@@ -168,6 +170,7 @@ __all__ = [
     "persist_tool_result",
     "provision_content_replacement_state",
     "reconstruct_content_replacement_state",
+    "reconstruct_for_subagent_resume",
     "select_fresh_to_replace",
     "tokens",
 ]

@@ -185,3 +185,13 @@ def _panic(message: str) -> None:
     Raises:
         ToolBudgetError: Always, with ``message``.
     """
+
+def _panic_after(entries: int) -> int:
+    """Make one of the next entries panic, whatever function and thread it comes through.
+
+    Args:
+        entries: 1 is the very next one; 0 takes a request back.
+
+    Returns:
+        How many entries an earlier request still had to wait for.
+    """

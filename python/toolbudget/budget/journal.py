@@ -201,16 +201,9 @@ class Journal:
 
     def take_over(self, parent: ContentReplacementState, tool_use_ids: Collection[str]) -> None:
         """Fill gaps from a parent's replacements, for ids that occur; to be recorded next."""
-        for key, replacement in parent.decisions.items():
-            if replacement is None or key.tool_use_id not in tool_use_ids:
-                continue
-            if key.fingerprint not in self.state.decisions_about(key.tool_use_id):
-                self.state.decide(key, replacement)
-                if self._recorder is not None:
-                    self._recorder.unrecorded[key] = replacement
-        for tool_use_id, replacement in parent.unapplied.items():
-            if tool_use_id in tool_use_ids:
-                self.state.expect(tool_use_id, replacement)
+        missing = self.state.fill_gaps(parent, tool_use_ids)
+        if self._recorder is not None:
+            self._recorder.unrecorded.update(missing)
 
     def _store_and_record(
         self,

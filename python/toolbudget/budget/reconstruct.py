@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
 from toolbudget import _core as core
 from toolbudget._core.pure import PlanOptions
@@ -18,7 +19,11 @@ from toolbudget.storage.records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["provision_content_replacement_state", "reconstruct_content_replacement_state"]
+__all__ = [
+    "provision_content_replacement_state",
+    "reconstruct_content_replacement_state",
+    "reconstruct_for_subagent_resume",
+]
 
 
 def reconstruct_content_replacement_state(
@@ -50,28 +55,46 @@ def reconstruct_content_replacement_state(
         >>> dict(toolbudget.reconstruct_content_replacement_state(messages, [entry]).replacements)
         {'t1': 'short'}
     """
-    state = ContentReplacementState()
-    has_records = False
-    for record in records:
-        has_records = True
-        _apply(state, record)
-    options = PlanOptions(
-        limit=math.inf,
-        preview_bytes=0,
-        expected_path=lambda name, _is_json: name,
-        is_stored_as_json=is_json_content,
-        is_exempt_tool=lambda _name: False,
-        rule="resumed" if has_records else "running",
-        leaves_fresh=True,
-    )
+    found = _Found.of(records)
     if inherited is not None:
-        _inherit(state, inherited, messages)
-    plan = core.plan(messages, state.known({}), options)
-    for adoption in plan.adoptions:
-        state.decide(adoption.key, adoption.replacement)
-    for key in plan.kept:
-        state.decide(key, None)
-    return state
+        found.state.fill_gaps(inherited, _ids_in(messages))
+    return _decided(found, messages)
+
+
+def reconstruct_for_subagent_resume(
+    parent_state: ContentReplacementState,
+    messages: Sequence[object],
+    records: Iterable[Mapping[str, object] | ParsedRecord | ContentReplacementRecord],
+) -> ContentReplacementState:
+    """Rebuild the state of a sub-agent that goes on, so that the shared prefix stays as it was.
+
+    Its own records come first. Where they lack the record that it began with (``inheritedFrom``),
+    the parent's replacements fill the gaps, for ids that occur in ``messages``. Where they have it,
+    they are complete: what the parent decided later was never part of this chain.
+
+    Args:
+        parent_state: The state of the session that it came from.
+        messages: The sub-agent's conversation so far.
+        records: The sub-agent's own, as for :func:`reconstruct_content_replacement_state`.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+
+    Example:
+        >>> import toolbudget
+        >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 300_000}
+        >>> messages = [{"role": "user", "content": [block]}]
+        >>> parent = toolbudget.create_content_replacement_state()
+        >>> store = toolbudget.MemoryStore()
+        >>> done = toolbudget.enforce_tool_result_budget(messages, parent, store=store)
+        >>> state = toolbudget.reconstruct_for_subagent_resume(parent, messages, records=[])
+        >>> state == parent
+        True
+    """
+    found = _Found.of(records)
+    if not found.is_begun_by_parent:
+        found.state.fill_gaps(parent_state, _ids_in(messages))
+    return _decided(found, messages)
 
 
 def provision_content_replacement_state(
@@ -101,25 +124,51 @@ def provision_content_replacement_state(
     return reconstruct_content_replacement_state(messages, records)
 
 
-def _apply(
-    state: ContentReplacementState,
-    record: Mapping[str, object] | ParsedRecord | ContentReplacementRecord,
-) -> None:
-    if isinstance(record, ContentReplacementRecord):
-        state.apply_entry(record)
-        return
-    if isinstance(record, ParsedRecord):
-        state.apply_record(record)
-        return
-    for parsed in parse_record(record).records:
-        state.apply_record(parsed)
+@dataclass(slots=True)
+class _Found:
+    """What records say, before any message has been looked at."""
+
+    state: ContentReplacementState = field(default_factory=ContentReplacementState)
+    has_records: bool = False
+    is_begun_by_parent: bool = False
+
+    @classmethod
+    def of(
+        cls, records: Iterable[Mapping[str, object] | ParsedRecord | ContentReplacementRecord]
+    ) -> Self:
+        """Read records of any form, one after the other."""
+        found = cls()
+        for record in records:
+            found.has_records = True
+            if isinstance(record, ContentReplacementRecord):
+                found.state.apply_entry(record)
+                continue
+            parts = (record,) if isinstance(record, ParsedRecord) else parse_record(record).records
+            for part in parts:
+                found.state.apply_record(part)
+                found.is_begun_by_parent |= part.inherited_from is not None
+        return found
 
 
-def _inherit(
-    state: ContentReplacementState, inherited: ContentReplacementState, messages: Sequence[object]
-) -> None:
+def _decided(found: _Found, messages: Sequence[object]) -> ContentReplacementState:
+    """Bind other programs' records to texts, and keep what the model has certainly seen."""
+    options = PlanOptions(
+        limit=math.inf,
+        preview_bytes=0,
+        expected_path=lambda name, _is_json: name,
+        is_stored_as_json=is_json_content,
+        is_exempt_tool=lambda _name: False,
+        rule="resumed" if found.has_records else "running",
+        leaves_fresh=True,
+    )
+    plan = core.plan(messages, found.state.known({}), options)
+    for adoption in plan.adoptions:
+        found.state.decide(adoption.key, adoption.replacement)
+    for key in plan.kept:
+        found.state.decide(key, None)
+    return found.state
+
+
+def _ids_in(messages: Sequence[object]) -> set[str]:
     survey = core.collect(messages, lambda _name: False)
-    present = {candidate.tool_use_id for group in survey.groups for candidate in group.candidates}
-    for key, replacement in inherited.decisions.items():
-        if replacement is not None and key.tool_use_id in present:
-            state.decide(key, replacement)
+    return {candidate.tool_use_id for group in survey.groups for candidate in group.candidates}

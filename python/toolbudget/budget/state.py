@@ -13,7 +13,7 @@ from toolbudget._core.pure import Fingerprint, Key, Known
 from toolbudget.errors import TranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from toolbudget._core.pure import FingerprintCache
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
@@ -138,6 +138,27 @@ class ContentReplacementState:
             return
         if replacement not in self.decisions_about(tool_use_id).values():
             self._unapplied[tool_use_id] = replacement
+
+    def fill_gaps(self, parent: Self, tool_use_ids: Collection[str]) -> dict[Key, str]:
+        """Take over what a parent replaced, for ids that occur; what is known here stands.
+
+        Returns:
+            The decisions that were missing.
+        """
+        # A record of another program is about the id, so there is no gap, whatever the text.
+        open_ids = set(tool_use_ids) - self._unapplied.keys()
+        missing = {
+            key: replacement
+            for key, replacement in parent.decisions.items()
+            if replacement is not None
+            and key.tool_use_id in open_ids
+            and key.fingerprint not in self.decisions_about(key.tool_use_id)
+        }
+        for key, replacement in missing.items():
+            self.decide(key, replacement)
+        for tool_use_id in open_ids & parent.unapplied.keys():
+            self.expect(tool_use_id, parent.unapplied[tool_use_id])
+        return missing
 
     def clone(self) -> Self:
         """Return an equal state that goes on separately."""

@@ -204,6 +204,20 @@ class TestSubagentResume:
         again = opened(tmp_path, agent_id="agent", parent=ContentReplacementState())
         assert enforce(again, shared) == sent
 
+    def test_another_programs_record_of_its_own_comes_first(self, tmp_path: Path) -> None:
+        """D2: what its own transcript says about an id stands before what its parent expects."""
+        line = (
+            '{"type":"content-replacement","replacements":'
+            '[{"kind":"tool-result","toolUseId":"t1","replacement":"[%s]"}]}\n'
+        )
+        (tmp_path / "session.jsonl").write_text(line % "of the parent")
+        folder = tmp_path / "session" / "subagents"
+        folder.mkdir(parents=True)
+        (folder / "agent-x.jsonl").write_text(line % "its own")
+        agent = opened(tmp_path, agent_id="x", parent=opened(tmp_path))
+        sent = enforce(agent, turn("Fetch", t1=HUGE))
+        assert sent[-1]["content"][0]["content"] == "[its own]"
+
     def test_no_gap_is_filled_where_the_parent_began_it(self, tmp_path: Path) -> None:
         """What the parent decided after the sub-agent began is not its business."""
         session = opened(tmp_path)
