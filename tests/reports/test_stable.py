@@ -28,7 +28,7 @@ from tests.builders import (
     stored_files,
     turn,
 )
-from toolbudget import DirectoryStore, Limits, Session, Transcript
+from toolbudget import DirectoryStore, Limits, PrefixGuard, Session, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -308,3 +308,27 @@ def test_other_limits_leave_decisions_alone(root: Path) -> None:
         with Session.open(root, "session", limits=limits, durability="process") as session:
             assert wire_bytes(enforce(session, messages)) == wire_bytes(before)
     assert is_reference(next(results_in(before))["content"])
+
+
+def test_whose_change_a_cache_miss_is(session: Session) -> None:
+    """STABLE 70: what this library sent is shown to be byte-equal; the rest is the host's."""
+    guard = PrefixGuard()
+    history = [{"role": "user", "content": "look at skills: a, b"}, *turn("Fetch", t1=HUGE)]
+    assert guard.check(session.enforce(history), given=history).kind == "first"
+    history = [*history, *turn("Fetch", t2=HUGE)]
+    assert guard.check(session.enforce(history), given=history).is_intact
+    rebuilt = [{"role": "user", "content": "look at skills: b, a"}, *history[1:]]
+    finding = guard.check(session.enforce(rebuilt), given=rebuilt)
+    assert not finding.is_intact
+    assert (finding.message_index, finding.changed_by) == (0, "host")
+
+
+def test_a_library_that_drifts_is_named(session: Session) -> None:
+    """STABLE 70: if what is sent changes although the host's messages did not, that is ours."""
+    guard = PrefixGuard()
+    history = turn("Fetch", t1=HUGE)
+    sent = enforce(session, history)
+    guard.check(sent, given=history)
+    drifted = json.loads(json.dumps(sent).replace("Preview (first", "Preview (the first"))
+    finding = guard.check(drifted, given=history)
+    assert (finding.message_index, finding.block_index, finding.changed_by) == (1, 0, "library")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolbudget.budget.journal import Journal
 from toolbudget.budget.lineage import inherited_records
 from toolbudget.budget.recorder import Recorder
-from toolbudget.budget.settings import check_text
+from toolbudget.budget.settings import check_id
 from toolbudget.errors import ConfigError
 from toolbudget.storage._files import POSIX
 from toolbudget.storage._paths import refuse_unshowable
@@ -49,11 +49,11 @@ class Home:
         """Name the place of a session, or of one of its sub-agents, and the disk it is on.
 
         Raises:
-            ConfigError: An id is no text, or the root cannot be shown to a model.
+            ConfigError: An id cannot be used, or the root cannot be shown to a model.
         """
-        check_text("session_id", session_id)
+        check_id("session_id", session_id)
         if agent_id is not None:
-            check_text("agent_id", agent_id)
+            check_id("agent_id", agent_id)
         try:
             folder = os.fspath(root)
         except TypeError as error:
@@ -68,7 +68,7 @@ class Home:
         """Name the place of another session under the same root.
 
         Raises:
-            ConfigError: ``session_id`` is no text.
+            ConfigError: ``session_id`` cannot be used.
         """
         return Home.at(self.root, session_id, files=self.files)
 
@@ -76,9 +76,9 @@ class Home:
         """Name the place of a sub-agent of the session.
 
         Raises:
-            ConfigError: ``agent_id`` is no text.
+            ConfigError: ``agent_id`` cannot be used.
         """
-        check_text("agent_id", agent_id)
+        check_id("agent_id", agent_id)
         return Home.at(self.root, self.session_id, agent_id, files=self.files)
 
     @property

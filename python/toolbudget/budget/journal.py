@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Fingerprint, Key, Plan, text_identity
-from toolbudget.budget.recorder import SEEN, is_recordable
+from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.storing import StoreOutcome, store_choices
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Journal", "StoredFile", "Transaction"]
 
-_SHOWN_ID_CHARS: Final = 80
 _STORED_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:txt|json)")
 
 
@@ -231,7 +230,7 @@ class Journal:
             recorder.unrecorded.update(
                 (key, replacement)
                 for key, replacement in transaction.decisions()
-                if is_recordable(key)
+                if why_unrecordable(key) is None
             )
 
     def _store(self, transaction: Transaction) -> None:
@@ -270,7 +269,7 @@ class Journal:
         made = {item.choice.key for item in transaction.outcome.replaced}
         kept: dict[Key, None] = {}
         for key, replacement in (*recorder.unrecorded.items(), *transaction.decisions()):
-            if key in made or not is_recordable(key):
+            if key in made or why_unrecordable(key) is not None:
                 continue
             if replacement is None:
                 kept[key] = None
@@ -320,11 +319,11 @@ class Journal:
 
 
 def _can_be_recorded(choice: Choice, transaction: Transaction) -> bool:
-    if is_recordable(choice.key):
+    problem = why_unrecordable(choice.key)
+    if problem is None:
         return True
-    tool_use_id = choice.key.tool_use_id
-    error = TranscriptError(f"id is too long to be recorded: {len(tool_use_id)} characters")
-    transaction.failures.append(Failure("record", tool_use_id[:_SHOWN_ID_CHARS], error))
+    shown_id = choice.key.tool_use_id[:SHOWN_ID_CHARS]
+    transaction.failures.append(Failure("record", shown_id, TranscriptError(problem)))
     return False
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from toolbudget.budget.report import Failure
+from toolbudget.storage.json_lines import survives_json
 from toolbudget.storage.records import content_replacement
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
 
-__all__ = ["SEEN", "LockedLog", "Log", "Recorder", "is_recordable"]
+__all__ = ["SEEN", "SHOWN_ID_CHARS", "LockedLog", "Log", "Recorder", "why_unrecordable"]
 
 # Marks a record of `mark_seen`: what it keeps is never withdrawn.
 SEEN: Final = "seen"
@@ -27,13 +28,20 @@ SEEN: Final = "seen"
 _MAX_ID_BYTES: Final = 1 << 25
 # A character beyond the first 65,536 becomes two escapes of six bytes.
 _ESCAPED_BYTES: Final = 12
+# So much of an id stands in a message: the rest may be megabytes.
+SHOWN_ID_CHARS: Final = 80
 _KEPT_CHARS_PER_RECORD: Final = 1 << 22
 
 
-def is_recordable(key: Key) -> bool:
-    """Tell whether a record can hold the id of a decision."""
+def why_unrecordable(key: Key) -> str | None:
+    """Say why no record can hold the id of a decision; ``None`` if one can."""
     tool_use_id = key.tool_use_id
-    return len(tool_use_id) * (1 if tool_use_id.isascii() else _ESCAPED_BYTES) <= _MAX_ID_BYTES
+    size_bytes = len(tool_use_id) * (1 if tool_use_id.isascii() else _ESCAPED_BYTES)
+    if size_bytes > _MAX_ID_BYTES:
+        return f"id is too long to be recorded: {len(tool_use_id)} characters"
+    if not survives_json(tool_use_id):
+        return f"id holds a character as two surrogates: {tool_use_id[:SHOWN_ID_CHARS]!r}"
+    return None
 
 
 class LockedLog(Protocol):

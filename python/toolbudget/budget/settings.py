@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolbudget.errors import ConfigError
 from toolbudget.limits import Limits
+from toolbudget.storage.json_lines import survives_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from toolbudget.storage._files import Durability
     from toolbudget.storage.store import ResultStore
 
-__all__ = ["Settings", "Unrecorded", "check_choice", "check_text"]
+__all__ = ["Settings", "Unrecorded", "check_choice", "check_id", "check_text"]
 
 Unrecorded: TypeAlias = Literal["history", "fresh"]
 
@@ -75,6 +76,17 @@ def check_text(name: str, value: object) -> None:
     """
     if not isinstance(value, str):
         raise ConfigError(f"{name} (argument) must be text: {value!r}")
+
+
+def check_id(name: str, value: object) -> None:
+    """Refuse an argument that no record could name.
+
+    Raises:
+        ConfigError: It is no text, or one that JSON gives back as another one.
+    """
+    check_text(name, value)
+    if not survives_json(str(value)):
+        raise ConfigError(f"{name} (argument) holds a character as two surrogates: {value!r}")
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:

@@ -44,8 +44,8 @@ def command(*, path_a: str, path_b: str, as_json: bool) -> int:
 
     Compared is what the provider reads: model, tools and system, then other parameters of the
     prompt, then the messages; white space and escapes do not count, the order of keys does. Markers
-    (cache_control) may move. Of a session only the messages in its lines count. Parameters are
-    compared if both are bodies.
+    (cache_control) may move. Of a session only the messages in its lines count; lines that cannot
+    be read are named and passed over. Parameters are compared if both are bodies.
 
     Exit codes: 0 B begins with all of A, 1 it does not or one cannot be read, 2 wrong usage.
     """
@@ -94,7 +94,13 @@ def _difference(comparison: Comparison, before: Side, now: Side) -> Difference |
 def _side_report(
     side: Side, place: Place | None, found: Difference | None, *, is_earlier: bool
 ) -> SideReport:
-    whole = SideReport(side.name, side.format, len(side.snapshot.messages))
+    whole = SideReport(
+        side.name,
+        side.format,
+        len(side.snapshot.messages),
+        malformed=tuple(side.malformed),
+        malformed_count=side.malformed_count,
+    )
     if place is None:
         return whole
     below: Path = ()

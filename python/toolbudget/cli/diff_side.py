@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Position", "Side", "byte_of_character", "read_side"]
 
+# Beyond these only their number is kept.
+_MAX_MALFORMED: Final = 100
 # What stands for one character in a JSON string; two escapes may be halves of one.
 _CHARACTER: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.",
@@ -61,6 +63,14 @@ class Side(Protocol):
         """Its marks."""
 
     @property
+    def malformed(self) -> Sequence[Malformed]:
+        """The first hundred lines that could not be read."""
+
+    @property
+    def malformed_count(self) -> int:
+        """How many lines could not be read."""
+
+    @property
     def prefix(self) -> Path:
         """The way to its message list."""
 
@@ -73,6 +83,9 @@ class Side(Protocol):
 
 class _Document:
     """A request body or a list of messages."""
+
+    malformed: Sequence[Malformed] = ()
+    malformed_count = 0
 
     def __init__(self, source: Input, form: Format) -> None:
         self.name = source.name
@@ -115,14 +128,19 @@ class _Lines:
     def __init__(self, source: Input) -> None:
         self.name = source.name
         self._input = source
+        self.malformed: list[Malformed] = []
+        self.malformed_count = 0
         self._lines: list[_Line] = []
         marks = []
         last_line = 1
         for record in JsonLines(source).records(ignore):
             last_line = record.position
             if isinstance(record, Malformed):
-                raise CommandError(f"{source.name}, line {record.position}: {record.problem}")
-            if _is_message(record.value):
+                # A torn or glued line is common in a log, and the lines around it can be compared.
+                self.malformed_count += 1
+                if len(self.malformed) < _MAX_MALFORMED:
+                    self.malformed.append(record)
+            elif _is_message(record.value):
                 line = _Line(record.position, record.place.offset, record.place.size_bytes)
                 self._lines.append(line)
                 marks.append(mark_part(sent_message(self._read(line))))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolbudget._core.pure.json import Path
-    from toolbudget.cli.source import Format
+    from toolbudget.cli.source import Format, Malformed
 
 __all__ = ["DiffReport", "SideReport", "show_diff"]
 
@@ -35,6 +35,9 @@ class SideReport(NamedTuple):
     name: str
     format: Format
     messages: int
+    malformed: tuple[Malformed, ...] = ()
+    """The first hundred lines that could not be read."""
+    malformed_count: int = 0
     path: Path | None = None
     line: int | None = None
     byte: int | None = None
@@ -46,6 +49,10 @@ class SideReport(NamedTuple):
             "input": self.name,
             "format": self.format,
             "messages": self.messages,
+            "malformed_lines": [
+                {"line": line.position, "problem": line.problem} for line in self.malformed
+            ],
+            "malformed_line_count": self.malformed_count,
             "path": None if self.path is None else list(self.path),
             "line": self.line,
             "byte": self.byte,
@@ -124,6 +131,8 @@ def _lines(report: DiffReport) -> Iterator[str]:
     if not report.begins:
         yield from _side_lines("A", before)
         yield from _side_lines("B", now)
+    yield from _malformed_lines("A", before)
+    yield from _malformed_lines("B", now)
 
 
 def _side_lines(label: str, side: SideReport) -> Iterator[str]:
@@ -132,6 +141,15 @@ def _side_lines(label: str, side: SideReport) -> Iterator[str]:
     yield _labelled(f"In {label}", f"{printable(name)}, {where}: {shown_path(side.path or ())}")
     text = "(nothing)" if side.excerpt is None else printable(side.excerpt)
     yield _labelled("", text)
+
+
+def _malformed_lines(label: str, side: SideReport) -> Iterator[str]:
+    if not side.malformed:
+        return
+    first = side.malformed[0]
+    others = side.malformed_count - 1
+    more = f", and {count(others, 'more line')}" if others else ""
+    yield _labelled("Skipped", f"{label}, line {first.position}: {first.problem}{more}")
 
 
 def _place(report: DiffReport) -> str:

@@ -188,7 +188,6 @@ def test_tokens_are_estimated(diff: Callable[..., Ran]) -> None:
     [
         (b'[{"role":"user"},\n}', "b.json, line 2, column 1: not JSON"),
         (b"[\xff]", "b.json is not UTF-8 at byte 1"),
-        (to_lines(*MESSAGES) + b'{"type":"us', "b.json, line 4: "),
         (to_lines({"type": "progress"}), "b.json has no line that is a message"),
         (b"", "b.json is empty"),
         (b"hello", "b.json is neither"),
@@ -200,6 +199,26 @@ def test_a_damaged_input_is_named(diff: Callable[..., Ran], now: bytes, message:
     ran = diff(MESSAGES, now)
     assert (ran.code, ran.out) == (1, "")
     assert message in ran.err
+
+
+def test_a_line_that_cannot_be_read_is_passed_over(diff: Callable[..., Ran]) -> None:
+    """A torn or glued line of a session costs itself alone, and is named."""
+    now = to_lines(MESSAGES[0]) + b'{"type":"us\n' + to_lines(*MESSAGES[1:]) + b'{"role":'
+    ran = diff(MESSAGES, now)
+    assert ran.code == 0
+    assert "Skipped B, line 2: " in ran.out
+    assert "and 1 more line" in ran.out
+    report = diff(MESSAGES, now, "--json").report
+    assert report["begins_with_all"]
+    assert [line["line"] for line in report["b"]["malformed_lines"]] == [2, 5]
+    assert [report[side]["malformed_line_count"] for side in "ab"] == [0, 2]
+
+
+def test_only_the_first_lines_that_cannot_be_read_are_listed(diff: Callable[..., Ran]) -> None:
+    """However many there are, the report stays short."""
+    report = diff(MESSAGES, to_lines(*MESSAGES) + b"{\n" * 5_000, "--json").report
+    assert len(report["b"]["malformed_lines"]) == 100
+    assert report["b"]["malformed_line_count"] == 5_000
 
 
 def test_a_missing_file_is_named(run: Callable[..., Ran], tmp_path: Path) -> None:

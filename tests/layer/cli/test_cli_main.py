@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.layer.cli.transcripts import Ran
 
 COMMAND = [sys.executable, "-m", "toolbudget"]
+COMMANDS = ("apply", "diff", "doctor", "info")
 LINES = to_lines(user(res("t1", "x" * 60_000), sessionId="s1"))
 
 
@@ -28,10 +29,11 @@ def test_help_names_every_command(run: Callable[..., Ran]) -> None:
     """Whoever asks for help learns the commands and exit codes."""
     ran = run("--help")
     assert ran.code == 0
-    assert all(name in ran.out for name in ("apply ", "info ", "--version", "Exit codes"))
+    assert all(f"  {name} " in ran.out for name in COMMANDS)
+    assert all(words in ran.out for words in ("--version", "Exit codes"))
 
 
-@pytest.mark.parametrize("command", ["apply", "info"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_has_help(run: Callable[..., Ran], command: str) -> None:
     """``-h`` works for each command and fits into 80 columns."""
     ran = run(command, "-h")
