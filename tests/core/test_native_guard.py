@@ -50,10 +50,28 @@ def test_the_core_goes_on_after_a_panic() -> None:
     assert native.cut_preview("text", 9) == ("text", False)
 
 
-def test_the_hook_is_not_public() -> None:
-    """The function that panics is no part of the core."""
-    assert "_panic" not in _native.__all__
-    assert not hasattr(_core, "_panic")
+def test_any_entry_can_be_made_to_panic() -> None:
+    """The entry that was asked for panics, and none before or behind it."""
+    assert _native._panic_after(2) == 0
+    assert native.utf8_length("text") == 4
+    with pytest.raises(ToolBudgetError, match=r"^internal error in the native core: asked for"):
+        native.utf8_length("text")
+    assert native.utf8_length("text") == 4
+
+
+def test_a_request_to_panic_can_be_taken_back() -> None:
+    """Nothing panics any more, and how far away it was is known."""
+    _native._panic_after(3)
+    assert native.utf8_length("text") == 4
+    assert _native._panic_after(0) == 2
+    assert [native.utf8_length("text") for _ in range(3)] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("hook", ["_panic", "_panic_after"])
+def test_the_hooks_are_not_public(hook: str) -> None:
+    """The functions that panic are no part of the core."""
+    assert hook not in _native.__all__
+    assert not hasattr(_core, hook)
 
 
 def nested(depth: int, innermost: object = None) -> list[Any]:

@@ -50,7 +50,7 @@ def _everything(done: Done) -> dict[str, object]:
                 "occurrences": _places(choice.occurrences),
                 "followers": _places(candidate for candidate, _ in choice.followers),
                 "shown": (choice.path, choice.preview_bytes, choice.replacement),
-                "text": (choice.size, choice.prepared.text),
+                "text": (choice.size, choice.prepared.parts, choice.prepared.head),
             }
             for choice in plan.choices
         ],

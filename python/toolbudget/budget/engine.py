@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from toolbudget._core.pure import Plan, Rule
+    from toolbudget._core.pure.group import Group
     from toolbudget.budget.journal import Journal, StoredFile
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
@@ -158,13 +159,17 @@ class Engine:
         """
         with self._deciding():
             survey = core.collect(self._last_messages, self.policy.is_exempt_tool)
-            keys = [
-                Key(candidate.tool_use_id, self._journal.fingerprint(candidate.parts))
-                for group in survey.groups
-                if not group.is_followed
-                for candidate in group.candidates
-            ]
-            return self._journal.withdraw(keys)
+            last = self._keys_in(group for group in survey.groups if not group.is_followed)
+            # The same result may stand in an earlier group too, and the model has seen that one.
+            seen = set(self._keys_in(group for group in survey.groups if group.is_followed))
+            return self._journal.withdraw(key for key in last if key not in seen)
+
+    def _keys_in(self, groups: Iterable[Group]) -> list[Key]:
+        return [
+            Key(candidate.tool_use_id, self._journal.fingerprint(candidate.parts))
+            for group in groups
+            for candidate in group.candidates
+        ]
 
     @contextmanager
     def _deciding(self) -> Iterator[None]:

@@ -21,6 +21,7 @@ from toolbudget._core.pure import (
 from toolbudget._core.pure.calls import is_call_for_code
 from toolbudget._core.pure.collect import is_exempt_block
 from toolbudget._core.pure.plan import is_applicable, redact_part
+from toolbudget._core.pure.preview import preview_window
 from toolbudget._core.pure.shape import field, text_field, text_parts
 from toolbudget.budget.report import Failure
 from toolbudget.budget.storing import expected_path, is_json_content
@@ -178,8 +179,12 @@ def _placeholder(block: Mapping[str, object], tool_name: str) -> str:
 
 
 def _is_reference(candidate: Candidate, state: ContentReplacementState) -> bool:
-    same_length = state.known({}).replacements.get(candidate.size, frozenset())
-    return candidate.text in same_length or core.is_framed_reference(candidate.text)
+    same_length = state.known({}).replacements.get(candidate.size)
+    if same_length is not None and candidate.text in same_length:
+        return True
+    # A text of several parts is joined only if it can be a reference at all.
+    is_short = candidate.size <= core.REFERENCE_MAX_CHARS
+    return is_short and core.is_framed_reference(candidate.text)
 
 
 def _choose(
@@ -200,7 +205,7 @@ def _choose(
     choice = Choice(
         key=key,
         occurrences=[candidate],
-        prepared=Prepared(Fresh([candidate]), texts, "".join(texts)),
+        prepared=Prepared(Fresh([candidate]), texts, preview_window(texts, options.preview_bytes)),
         path=expected_path(store, key.tool_use_id, is_json=is_json),
         preview_bytes=options.preview_bytes,
         replacement="",

@@ -166,8 +166,8 @@ class Home:
     def _transcript(self) -> RecordLog:
         return RecordLog(self.root, self.session_id, agent_id=self.agent_id, files=self.files)
 
-    def hold(self) -> SessionLock:
+    def hold(self, durability: Durability) -> SessionLock:
         """Mark the session as in use, if it has a folder yet; its first decision will otherwise."""
-        lock = SessionLock(self.root, self.name, files=self.files)
+        lock = SessionLock(self.root, self.name, durability=durability, files=self.files)
         lock.take(create=False)
         return lock

@@ -188,7 +188,7 @@ class Journal:
 
     def _is_withdrawable(self, key: Key) -> bool:
         decided = self.state.decisions_about(key.tool_use_id)
-        return decided.get(key.fingerprint, "") is None and key not in self._marked_seen
+        return decided.get(key.fingerprint, "") is None and not self.is_marked_seen(key)
 
     def inherit(self, parent: Journal) -> None:
         """Begin with all that a parent knows."""
@@ -275,9 +275,15 @@ class Journal:
                 kept[key] = None
             else:
                 replacements.append(self.entry(key, replacement))
-        transaction.failures += recorder.write(
-            locked, replacements, list(kept), marks_seen=marks_seen
-        )
+        now_seen = set(transaction.plan.kept) if marks_seen else set()
+        same: list[Key] = []
+        other: list[Key] = []
+        for key in kept:
+            is_seen = key in now_seen or self.is_marked_seen(key)
+            (same if is_seen == marks_seen else other).append(key)
+        # The replacements come last: if this fails before, none of them is in a record.
+        transaction.failures += recorder.write(locked, (), other, marks_seen=not marks_seen)
+        transaction.failures += recorder.write(locked, replacements, same, marks_seen=marks_seen)
         recorder.unrecorded.clear()
 
     def entry(self, key: Key, replacement: str) -> ContentReplacementRecord:
@@ -292,6 +298,10 @@ class Journal:
             file=None if file is None else file.name,
             file_digest=None if file is None else file.digest,
         )
+
+    def is_marked_seen(self, key: Key) -> bool:
+        """Tell whether `mark_seen` kept a result, so that it is never withdrawn."""
+        return key in self._marked_seen
 
     def file_of(self, key: Key) -> StoredFile | None:
         """Return where the full text of a replaced result is, as far as a record says."""

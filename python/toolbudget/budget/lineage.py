@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from toolbudget.budget.recorder import SEEN
 from toolbudget.storage.records import ContentReplacementRecord, content_replacement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from toolbudget.budget.journal import Journal
+    from toolbudget.storage.entries import Fingerprinted
 
 __all__ = ["inherited_records"]
 
@@ -28,12 +30,23 @@ def inherited_records(
     Entries are grouped by the session whose folder holds their files, the parent first: a fork of a
     fork still finds its grandparent's.
     """
+
+    def record(
+        home: str,
+        replacements: Sequence[ContentReplacementRecord] = (),
+        kept: Sequence[Fingerprinted] = (),
+    ) -> dict[str, object]:
+        return content_replacement(
+            session_id=session_id,
+            agent_id=agent_id,
+            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            inherited_from=home,
+            replacements=replacements,
+            frozen=kept,
+        )
+
     by_home = _entries_by_home(journal, parent_id)
-    frozen = (
-        (key.tool_use_id, *key.fingerprint)
-        for key, replacement in journal.state.decisions.items()
-        if replacement is None
-    )
+    frozen = _kept(journal, are_seen=False)
     is_first = True
     for home, entries in by_home.items():
         remaining = iter(entries)
@@ -43,14 +56,17 @@ def inherited_records(
             if not (replacements or kept or is_first):
                 break
             is_first = False
-            yield content_replacement(
-                session_id=session_id,
-                agent_id=agent_id,
-                timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
-                inherited_from=home,
-                replacements=replacements,
-                frozen=kept,
-            )
+            yield record(home, replacements, kept)
+    seen = _kept(journal, are_seen=True)
+    while kept := list(islice(seen, _ENTRIES_PER_RECORD)):
+        yield {**record(parent_id, kept=kept), SEEN: True}
+
+
+def _kept(journal: Journal, *, are_seen: bool) -> Iterator[Fingerprinted]:
+    """Yield the kept results, either those of `mark_seen` or the others."""
+    for key, replacement in journal.state.decisions.items():
+        if replacement is None and journal.is_marked_seen(key) == are_seen:
+            yield key.tool_use_id, key.fingerprint.size_chars, key.fingerprint.hash
 
 
 def _entries_by_home(journal: Journal, parent_id: str) -> dict[str, list[ContentReplacementRecord]]:

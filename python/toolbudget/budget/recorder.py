@@ -140,8 +140,10 @@ class Recorder:
             TranscriptError: The replacements are certainly not recorded.
         """
         failures: list[Failure] = []
-        for index, keys in enumerate(_parts_of(kept)):
-            entries = replacements if index == 0 else ()
+        parts = list(_parts_of(kept))
+        for index, keys in enumerate(parts, 1):
+            # In the last one: if any append fails, no replacement is in a record.
+            entries = replacements if index == len(parts) else ()
             if not (entries or keys):
                 continue
             record = self._record(replacements=entries, frozen=map(_fingerprinted, keys))

@@ -147,16 +147,18 @@ class Session:
     def _resume(
         cls, home: Home, settings: Settings, parent: Session | ContentReplacementState | None
     ) -> Self:
-        log, lock = home.open_log(settings), home.hold()
-        journal = home.open_journal(settings, log, lock)
-        journal.apply_records(log.load())
-        if log.skipped:
-            logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
-        keeps_history = settings.unrecorded == "history"
-        engine = Engine(journal, settings.policy, keeps_history=keeps_history)
-        if parent is not None:
-            engine.expect_gaps(parent.state if isinstance(parent, Session) else parent.clone())
-        return cls(home, settings, log=log, lock=lock, engine=engine)
+        log, lock = home.open_log(settings), home.hold(settings.durability)
+        with lock.given_back_on_failure():
+            journal = home.open_journal(settings, log, lock)
+            journal.apply_records(log.load())
+            if log.skipped:
+                logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
+            keeps_history = settings.unrecorded == "history"
+            engine = Engine(journal, settings.policy, keeps_history=keeps_history)
+            if parent is not None:
+                state = parent.state if isinstance(parent, Session) else parent.clone()
+                engine.expect_gaps(state)
+            return cls(home, settings, log=log, lock=lock, engine=engine)
 
     def fork(self, session_id: str, *, ephemeral: bool = False) -> Self:
         """Begin a session of its own that shares every decision so far.
@@ -210,14 +212,15 @@ class Session:
         settings = self._settings.for_child(is_ephemeral=ephemeral)
         # What another process has decided is shared too.
         self._engine.apply_records(self._log.read_new())
-        log, lock = home.open_log(settings), home.hold()
-        journal = home.open_journal(settings, log, lock)
-        engine = self._engine.branch(journal, settings.policy)
-        if not ephemeral:
-            home.begin(journal, self._home.session_id, settings.durability)
-            # Read back, so that the log knows how far it has been followed.
-            engine.apply_records(log.load())
-        return type(self)(home, settings, log=log, lock=lock, engine=engine)
+        log, lock = home.open_log(settings), home.hold(settings.durability)
+        with lock.given_back_on_failure():
+            journal = home.open_journal(settings, log, lock)
+            engine = self._engine.branch(journal, settings.policy)
+            if not ephemeral:
+                home.begin(journal, self._home.session_id, settings.durability)
+                # Read back, so that the log knows how far it has been followed.
+                engine.apply_records(log.load())
+            return type(self)(home, settings, log=log, lock=lock, engine=engine)
 
     def gate(
         self,

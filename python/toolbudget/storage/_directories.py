@@ -48,7 +48,8 @@ def open_chain(
     No symbolic link is followed below ``root``. With ``create`` missing directories are made, also
     the missing parents of ``root``; each directory made has its parent synced unless the durability
     is ``"process"``. With ``sync_existing`` the parents of directories that were there already are
-    synced too: whoever made them may have died before doing so.
+    synced too: whoever made them may have died before doing so. So is that of the nearest existing
+    one if the root has to be made.
 
     Raises:
         FileNotFoundError: A directory is missing and ``create`` is false.
@@ -130,7 +131,8 @@ def _open_root(
     """Open the root; with ``create`` make it and whichever of its parents are missing."""
     handle, missing = _open_nearest(files, root) if create else (files.open_root(root), [])
     try:
-        if create and sync_existing and durability != "process":
+        # Also before making the first one below it: then nobody later would know of any doubt.
+        if create and (sync_existing or missing) and durability != "process":
             existing = str(Path(missing[-1]).parent) if missing else root
             _sync_parent(files, existing)
         for path in reversed(missing):

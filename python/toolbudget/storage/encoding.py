@@ -26,6 +26,7 @@ Content = str | Sequence[Mapping[str, object]]
 
 _CHUNK_BYTES: Final = 1 << 20
 _MAX_BYTES_PER_CHARACTER: Final = 4
+_GATHERED_CHARS: Final = _CHUNK_BYTES // _MAX_BYTES_PER_CHARACTER
 
 # Where a cache breakpoint stands is about the request, not about the result.
 _KEYS_OF_PLAIN_TEXT: Final = frozenset({"type", "text", "cache_control"})
@@ -131,21 +132,36 @@ def _encode_blocks(content: object) -> Iterator[bytes]:
     encoder = json.JSONEncoder(
         ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain_form
     )
-    # Small blocks are gathered, so that a million of them are not a million writes.
+    # Small pieces are gathered, so that a million blocks are not a million writes.
     gathered: list[str] = []
     gathered_chars = 0
-    for index, block in enumerate(content):
-        gathered.append("," if index else "[")
-        encoded = encoder.encode(block)
-        if gathered_chars + len(encoded) > _CHUNK_BYTES // _MAX_BYTES_PER_CHARACTER:
+    for piece in _json_pieces(content, encoder):
+        if gathered_chars + len(piece) > _GATHERED_CHARS:
             yield from _encode_text("".join(gathered))
-            yield from _encode_text(encoded)
+            yield from _encode_text(piece)
             gathered, gathered_chars = [], 0
         else:
-            gathered.append(encoded)
-            gathered_chars += len(encoded)
-    gathered.append("]" if content else "[]")
+            gathered.append(piece)
+            gathered_chars += len(piece)
+        del piece  # it may be a copy of a huge text: there is one at a time
     yield from _encode_text("".join(gathered))
+
+
+def _json_pieces(content: Sequence[object], encoder: json.JSONEncoder) -> Iterator[str]:
+    for index, block in enumerate(content):
+        yield "," if index else "["
+        # Piece by piece is slow, and as a whole there are two copies for a moment.
+        if _has_large_text(block):
+            yield from encoder.iterencode(block)
+        else:
+            yield encoder.encode(block)
+    yield "]" if content else "[]"
+
+
+def _has_large_text(block: object) -> bool:
+    if not isinstance(block, Mapping):
+        return False
+    return any(isinstance(value, str) and len(value) > _GATHERED_CHARS for value in block.values())
 
 
 def _plain_form(value: object) -> dict[object, object]:

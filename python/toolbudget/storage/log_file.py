@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.errors import TranscriptError
+from toolbudget.storage._existing import EXHAUSTED
 from toolbudget.storage._files import close_quietly, open_chain
 from toolbudget.storage.json_lines import BYTE_ORDER_MARK, JUNK, without_junk
 from toolbudget.storage.line_reader import MAX_LINE_BYTES, Line, read_exactly, read_lines
@@ -119,7 +120,10 @@ class LogFile:
                 handle = self.files.open_file(self.path.name, parent=directory)
             except FileNotFoundError:
                 return False
-            except OSError:
+            except OSError as error:
+                # These leave open whether there is such a file at all.
+                if error.errno in EXHAUSTED | {errno.ESTALE, errno.EIO}:
+                    raise
                 return True  # a link, a socket, or nothing that may be read
             close_quietly(self.files, handle)
             return True

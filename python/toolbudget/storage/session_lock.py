@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from toolbudget.storage._files import FileSystem
+    from toolbudget.storage._files import Durability, FileSystem
 
 __all__ = ["LOCK_NAME", "SessionLock"]
 
@@ -29,10 +30,15 @@ class SessionLock:
     then goes by the age of its files.
     """
 
-    __slots__ = ("_files", "_handle", "_name", "_process_id", "_root")
+    __slots__ = ("_durability", "_files", "_handle", "_name", "_process_id", "_root")
 
-    def __init__(self, root: Path, name: str, *, files: FileSystem = POSIX) -> None:
+    def __init__(
+        self, root: Path, name: str, *, durability: Durability = "full", files: FileSystem = POSIX
+    ) -> None:
         """Name the session; nothing is touched yet."""
+        # Of the folders that have to be made for it: whoever makes them has to sync them too, since
+        # those who find them there look one level up only.
+        self._durability = durability
         self._root = str(root)
         self._name = name
         self._files = files
@@ -69,10 +75,19 @@ class SessionLock:
                 self._files.unlock(handle)
         close_quietly(self._files, handle)
 
+    @contextmanager
+    def given_back_on_failure(self) -> Iterator[None]:
+        """Give the lock back if what is begun under it fails, so that nobody is left holding it."""
+        try:
+            yield
+        except BaseException:
+            self.release()
+            raise
+
     def _acquire(self, *, create: bool) -> int:
         files = self._files
         directory = open_chain(
-            files, self._root, (self._name,), create=create, durability="process"
+            files, self._root, (self._name,), create=create, durability=self._durability
         )
         try:
             handle = files.open_append(LOCK_NAME, parent=directory, create=True)

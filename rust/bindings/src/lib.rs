@@ -131,6 +131,8 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // An attribute only: what is added as a function is public.
-        module.setattr("_panic", pyo3::wrap_pyfunction!(guard::panic, module)?)
+        module.setattr("_panic", pyo3::wrap_pyfunction!(guard::panic, module)?)?;
+        let panic_after = pyo3::wrap_pyfunction!(guard::panic_after, module)?;
+        module.setattr("_panic_after", panic_after)
     }
 }

@@ -136,7 +136,7 @@ impl<'py> Writer<'_, 'py> {
         let arguments = (
             make(&self.classes.fresh, (occurrences,), self.py)?,
             PyTuple::new(self.py, parts)?,
-            text::join(self.py, parts)?,
+            source.head_text.clone(),
             source.size_bytes,
         );
         let made = make(&self.classes.prepared, arguments, self.py)?;

@@ -20,6 +20,8 @@ pub(crate) struct Prepared<'py> {
 pub(crate) struct Source<'py> {
     pub(crate) path: Bound<'py, PyAny>,
     pub(crate) size_bytes: usize,
+    /// The beginning of its text, from which any preview is cut.
+    pub(crate) head_text: Bound<'py, PyString>,
     path_text: Wtf8<'py>,
     head: Wtf8<'py>,
 }
@@ -112,6 +114,7 @@ impl<'py> Source<'py> {
             path,
             size_bytes,
             head: Wtf8::of(&head)?,
+            head_text: head,
         })
     }
 }

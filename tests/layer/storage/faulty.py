@@ -39,7 +39,8 @@ class FaultyFiles:
     def __init__(self, inner: FileSystem = POSIX) -> None:
         self.calls: list[str] = []
         self._inner = inner
-        self._lock = threading.Lock()
+        # A session that is garbage closes its files in the middle of any call, this object's too.
+        self._lock = threading.RLock()
         self._faults: list[Callable[[str, int], OSError | None]] = []
         self._actions: list[tuple[str, Callable[[], object]]] = []
         self._max_write_bytes: int | None = None

@@ -55,18 +55,25 @@ class Fresh:
 
 @dataclass(slots=True)
 class Prepared:
-    """A fresh result with the text that may be stored and shown (redacted, if the host asked)."""
+    """A fresh result with the text that may be stored and shown (redacted, if the host asked).
+
+    Attributes:
+        fresh: The result.
+        parts: The texts that make its text when joined.
+        head: As much of the joined text as any preview is cut from; several parts are never joined
+            as a whole.
+    """
 
     fresh: Fresh
     parts: tuple[str, ...]
-    text: str
+    head: str
     _size_bytes: int | None = None
 
     @property
     def size_bytes(self) -> int:
         """UTF-8 bytes of the text, counted at first use: most results are never chosen."""
         if self._size_bytes is None:
-            self._size_bytes = utf8_length(self.text)
+            self._size_bytes = sum(map(utf8_length, self.parts))
         return self._size_bytes
 
 
@@ -107,7 +114,7 @@ class Choice:
     def build(self, path: str, reader_hint: str | None) -> str:
         """Build the replacement for a path: the assumed one, or the one the store came to use."""
         return build_replacement(
-            self.prepared.text,
+            self.prepared.head,
             path,
             preview_bytes=self.preview_bytes,
             reader_hint=reader_hint,

@@ -10,6 +10,7 @@ from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared, c
 from toolbudget._core.pure.collect import SkipReason, Survey, collect
 from toolbudget._core.pure.decision import Adoption, FingerprintCache, Key, Known, PlanOptions
 from toolbudget._core.pure.fingerprint import Fingerprint, fingerprint, text_identity
+from toolbudget._core.pure.preview import preview_window
 from toolbudget._core.pure.replacement import REFERENCE_MAX_CHARS, is_framed_reference
 from toolbudget._core.pure.rewrite import Change
 from toolbudget._core.pure.shape import text_objects
@@ -201,13 +202,16 @@ class _Planner:
         first = fresh.occurrences[0]
         redact = self._options.redact
         if redact is None:
-            return Prepared(fresh, first.parts, first.text)
+            return self._prepared(fresh, first.parts)
         try:
             parts = tuple(redact_part(redact, part) for part in first.parts)
         except Exception as error:  # noqa: BLE001 - whatever the host's hook raises, the result is kept
             self.plan.redaction_failures.append((key.tool_use_id, error))
             return None
-        return Prepared(fresh, parts, "".join(parts))
+        return self._prepared(fresh, parts)
+
+    def _prepared(self, fresh: Fresh, parts: tuple[str, ...]) -> Prepared:
+        return Prepared(fresh, parts, preview_window(parts, self._options.preview_bytes))
 
 
 def is_applicable(foreign: str, size_chars: int) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["cut_preview", "make_wire_safe"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["cut_preview", "make_wire_safe", "preview_window"]
 
 # `re.IGNORECASE` on text also folds U+017F, U+0130 and U+0131; the native core does the same.
 _FRAME_TAG: Final = re.compile(r"<(?=/?persisted-output)", re.IGNORECASE)
@@ -41,8 +44,7 @@ def cut_preview(text: str, max_bytes: int) -> tuple[str, bool]:
         ('one\ntwo', True)
     """
     text = str.__str__(text)  # methods of a subclass take no part
-    # Every character takes at least one byte, so nothing behind this window can be shown.
-    window = make_wire_safe(text[: max_bytes + _TAG_LOOK_AHEAD_CHARS])
+    window = make_wire_safe(preview_window((text,), max_bytes))
     encoded = window.encode()
     if len(encoded) <= max_bytes:
         return window, False
@@ -51,3 +53,22 @@ def cut_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     if 2 * newline > max_bytes:
         head = head[:newline]
     return head.decode(), True
+
+
+def preview_window(parts: Sequence[str], max_bytes: int) -> str:
+    """Return the beginning of the joined ``parts`` that previews of ``max_bytes`` are cut from.
+
+    Every character takes at least one byte, so nothing behind it can be shown.
+
+    Example:
+        >>> len(preview_window(["x" * 500, "y" * 500], 500))
+        518
+    """
+    room_chars = max_bytes + _TAG_LOOK_AHEAD_CHARS if max_bytes >= 0 else 0
+    heads: list[str] = []
+    for part in parts:
+        if room_chars <= 0:
+            break
+        heads.append(part[:room_chars])
+        room_chars -= len(heads[-1])
+    return heads[0] if len(heads) == 1 else "".join(heads)
