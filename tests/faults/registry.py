@@ -15,6 +15,7 @@ __all__ = ["HARNESSES"]
 
 # Each of these modules holds one harness, called HARNESS.
 _MODULES: Final = (
+    "conversations",
     "crash_states",
     "kills",
     "call_errors",

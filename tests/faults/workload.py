@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolbudget import Session
-    from toolbudget.storage._files import FileSystem
+    from toolbudget.storage._files import Durability, FileSystem
 
 __all__ = [
     "LIMITS",
@@ -49,11 +49,13 @@ class Sent(NamedTuple):
         turn: Its number, from 0.
         texts: The text of every result of the whole request, in order.
         failures: How many the report named.
+        record_failures: How many of them were about records.
     """
 
     turn: int
     texts: list[str]
     failures: int
+    record_failures: int = 0
 
 
 def results_of_turn(turn: int) -> list[str]:
@@ -88,13 +90,21 @@ def run_turns(
     """Go on with the conversation; each turn is said as soon as its request may go out."""
     for turn in range(first_turn, turns):
         texts = sent_texts(session.enforce(history(turn + 1)))
-        sent = Sent(turn, texts, len(session.report.failures))
+        failures = session.report.failures
+        unrecorded = [failure for failure in failures if failure.stage == "record"]
+        sent = Sent(turn, texts, len(failures), len(unrecorded))
         say(sent)
         yield sent
 
 
 def violations_after(
-    root: Path, sent: Sequence[Sent], *, turns_more: int = 1, files: FileSystem = POSIX
+    root: Path,
+    sent: Sequence[Sent],
+    *,
+    turns_more: int = 1,
+    files: FileSystem = POSIX,
+    durability: Durability = "full",
+    adopts: bool = False,
 ) -> list[str]:
     """Resume twice, going on in between, and say which promises are broken.
 
@@ -103,13 +113,20 @@ def violations_after(
         sent: Everything that certainly went out.
         turns_more: How many turns the conversation goes on for.
         files: The file system.
+        durability: What the conversation outlives from now on.
+        adopts: Whether the host first marks as seen what it has sent, as one does whose reports
+            named records that failed.
     """
     turns = sent[-1].turn + 1 if sent else 0
     expected = sent[-1].texts if sent else []
     broken = _drift_within(sent) + _bad_references(root, turns, expected, files)
     broken += _partial_files(root, turns + turns_more + 1, files)
     for resume in ("first resume", "second resume"):
-        with open_session(root, SESSION_ID, files=files, limits=LIMITS) as session:
+        with open_session(
+            root, SESSION_ID, files=files, limits=LIMITS, durability=durability
+        ) as session:
+            if adopts and resume == "first resume":
+                session.mark_seen(history(turns, is_answered=bool(sent)))
             again = sent_texts(session.enforce(history(turns, is_answered=bool(sent))))
             if again[: len(expected)] != expected:
                 broken.append(f"{resume}: drift")

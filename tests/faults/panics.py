@@ -1,0 +1,168 @@
+"""A panic in the native core is an exception of ours, and nothing is left half done by it."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
+
+from tests.builders import msg, res
+from tests.faults.cores import running_on
+from tests.faults.harness import Harness, Outcome, Scale
+from tests.faults.panic_sessions import (
+    entries_of_conversation,
+    entries_of_turn,
+    tried_conversation,
+    tried_together,
+)
+from toolbudget import _core
+from toolbudget._core import _native
+from toolbudget._core.pure import Change, Known, PlanOptions
+from toolbudget.budget.engine import Engine
+from toolbudget.errors import ToolBudgetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+__all__ = ["HARNESS"]
+
+_FUZZED_CALLS: Final = {Scale.BOUNDED: 20_000, Scale.SOAK: 1_000_000}
+_TEXT: Final = "line\n" * 900
+_MESSAGES: Final = [msg(res("t1", _TEXT), res("t2", "kept"))]
+_OPTIONS: Final = PlanOptions(
+    limit=1_000,
+    preview_bytes=100,
+    expected_path=lambda name, _is_json: f"/s/{name}.txt",
+    is_stored_as_json=lambda _content: False,
+    is_exempt_tool=lambda _name: False,
+)
+
+# What every function of the core is called with.
+_ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
+    "build_replacement": ((_TEXT, "/s/t.txt"), {"preview_bytes": 100}),
+    "collect": ((_MESSAGES, lambda _name: False), {}),
+    "cut_preview": ((_TEXT, 100), {}),
+    "fingerprint": (([_TEXT],), {}),
+    "is_framed_reference": ((_TEXT,), {}),
+    "plan": ((_MESSAGES, Known({}, {}), _OPTIONS), {}),
+    "replace_content": ((_TEXT, "short"), {}),
+    "rewrite": ((_MESSAGES, [Change(0, 0, "short")]), {}),
+    "select_largest": (([10, 30, 20],), {"total": 60, "limit": math.inf}),
+    "utf8_length": ((_TEXT,), {}),
+}
+
+
+class _LetThroughError(BaseException):
+    """What a panic is without the guard: no ``Exception``."""
+
+
+def _run(scale: Scale, bug: str | None) -> Outcome:
+    tries, violations = 0, []
+    core = _core.load("native")
+    with _seeded(bug, core), running_on(core), tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "root"
+        for name, problem in chain(_entry_points(core), _sessions(root)):
+            tries += 1
+            violations += [f"{name}: {problem}"] if problem else []
+            if bug and violations:
+                return Outcome(tries, tuple(violations))
+        sessions = tries - len(_native.__all__)
+    calls = _FUZZED_CALLS[scale] * len(_native.__all__)
+    violations += _fuzz(calls)
+    detail = f"{len(_native.__all__)} functions, {sessions} sessions, {calls:,} fuzzed calls"
+    return Outcome(tries + calls, tuple(violations), detail)
+
+
+def _entry_points(core: ModuleType) -> Iterator[tuple[str, str | None]]:
+    """Try every function that the native core has, and only those."""
+    for name in _native.__all__:
+        yield name, _problem_of_entry_point(name, getattr(core, name))
+
+
+def _problem_of_entry_point(name: str, function: Callable[..., object]) -> str | None:
+    if name not in _ARGUMENTS:
+        return "is not tried"
+    arguments, options = _ARGUMENTS[name]
+    _native._panic_after(1)
+    try:
+        function(*arguments, **options)
+    except ToolBudgetError as error:
+        if str(error) != "internal error in the native core: asked for by a test":
+            return f"another error: {error}"
+    except BaseException as error:  # noqa: BLE001 - that it is an Exception is what is tested
+        return f"the host got {type(error).__name__}"
+    finally:
+        is_unused = _native._panic_after(0) > 0
+    if is_unused:
+        return "is not guarded"
+    expected = getattr(_core.load("python"), name)(*arguments, **options)
+    return None if function(*arguments, **options) == expected else "differs afterwards"
+
+
+def _sessions(root: Path) -> Iterator[tuple[str, str | None]]:
+    with tempfile.TemporaryDirectory() as folder:
+        entries = entries_of_conversation(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        entries_together = entries_of_turn(Path(folder))
+    for entry in range(1, entries + 1):
+        yield f"conversation, entry {entry}", tried_conversation(root / f"{entry}", entry)
+    for entry in range(1, entries_together + 1):
+        for in_tasks in (False, True):
+            name = f"{'tasks' if in_tasks else 'threads'}, entry {entry}"
+            yield name, tried_together(root / name, entry, in_tasks=in_tasks)
+
+
+def _fuzz(calls: int) -> list[str]:
+    """Call the core with odd objects, in a process that may end by it."""
+    command = [sys.executable, "-m", "tests.faults.native_fuzz", str(calls)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = done.stdout.splitlines()
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        found.append(f"fuzzing ended with {done.returncode}: {last[0]}")
+    return found
+
+
+@contextmanager
+def _seeded(bug: str | None, core: ModuleType) -> Iterator[None]:
+    with ExitStack() as stack:
+        if bug == "unguarded":
+            for name in _native.__all__:
+                unguarded = _unguarded(getattr(core, name))
+                stack.enter_context(mock.patch.object(core, name, unguarded))
+        elif bug == "left-locked":
+            stack.enter_context(mock.patch.object(Engine, "_deciding", _left_locked))
+        yield
+
+
+def _unguarded(function: Callable[..., object]) -> Callable[..., object]:
+    def call(*arguments: object, **options: object) -> object:
+        try:
+            return function(*arguments, **options)
+        except ToolBudgetError as error:
+            raise _LetThroughError from error
+
+    return call
+
+
+@contextmanager
+def _left_locked(engine: Any) -> Iterator[None]:  # noqa: ANN401
+    """Give the lock back only where nothing went wrong."""
+    engine._lock.acquire()
+    yield
+    engine._lock.release()
+
+
+HARNESS: Final = Harness(
+    name="panics",
+    promise="a panic is an exception, and nothing is half done",
+    run=_run,
+    bugs=("unguarded", "left-locked"),
+)
