@@ -65,8 +65,19 @@ def _run_all(chosen: Sequence[Harness], scale: Scale, jobs: int) -> list[_Done]:
     wanted = [_Job(harness, bug) for harness in chosen for bug in (None, *harness.bugs)]
     # The long runs first, so that none is left alone at the end.
     wanted.sort(key=lambda job: job.bug is not None)
+    done = []
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(lambda job: _run(job, scale), wanted))
+        for one in pool.map(lambda job: _run(job, scale), wanted):
+            done.append(one)
+            _show_progress(one, len(done), len(wanted))
+    return done
+
+
+def _show_progress(one: _Done, number: int, total: int) -> None:
+    """Say on standard error what is done: the whole may take an hour."""
+    what = one.job.harness.name + (f" with bug {one.job.bug!r}" if one.job.bug else "")
+    found = f"{one.outcome.tries:,} tries, {len(one.outcome.violations)} violations"
+    sys.stderr.write(f"[{number}/{total}] {what}: {found}, {one.elapsed_s:.0f} s\n")
 
 
 def _run(job: _Job, scale: Scale) -> _Done:
@@ -129,7 +140,9 @@ def _unseen(done: Sequence[_Done]) -> list[str]:
 def _print_details(console: Console, done: Sequence[_Done]) -> None:
     for one in done:
         if one.job.bug is None and one.outcome.detail:
-            console.print(f"  {one.job.harness.name}: {one.outcome.detail}", markup=False)
+            console.print()
+            console.print(f"{one.job.harness.name}: {one.outcome.detail}", markup=False)
+    console.print()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ def _run(scale: Scale, bug: str | None) -> Outcome:
     violations: tuple[str, ...] = ()
     try:
         with nullcontext() if bug is None else BUGS[bug]():
-            run_steps(_STEPS[scale] if bug is None else _STEPS[Scale.BOUNDED], _SEED)
+            steps = _STEPS[scale if bug is None else Scale.BOUNDED]
+            run_steps(steps, _SEED, shrinks=bug is None)
     except AssertionError as error:
         violations = (f"seed {_SEED}: {str(error).splitlines()[0] if str(error) else error!r}",)
     return Outcome(ConversationMachine.steps - before, violations)

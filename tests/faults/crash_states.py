@@ -46,7 +46,7 @@ class _Bounds(NamedTuple):
     images_of_recovery: int
 
 
-_BOUNDS: Final = {Scale.BOUNDED: _Bounds(60, 5, 4), Scale.SOAK: _Bounds(600, 60, 12)}
+_BOUNDS: Final = {Scale.BOUNDED: _Bounds(60, 5, 4), Scale.SOAK: _Bounds(250, 25, 8)}
 _WORKLOADS: Final = {Scale.BOUNDED: SMALL, Scale.SOAK: SMALL + LONG}
 
 
