@@ -73,6 +73,14 @@ coverage: setup ## Measure the branches that the Python suite runs; fail below t
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
+.PHONY: faults
+faults: setup ## Break what the library stands on (kills, full disks, power cuts, races, hostile input); minutes
+	$(BIN)/python -m tests.faults
+
+.PHONY: soak
+soak: setup ## The same before a release: hours of it; root, xfsprogs and btrfs-progs give it all file systems
+	$(BIN)/python -m tests.faults --scale soak
+
 .PHONY: docs-test
 docs-test: setup ## Run the examples of the docstrings, the README and the other documents
 	$(BIN)/pytest --doctest-modules -p tests.doctest_sandbox python

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from tests.faults.registry import HARNESSES
+
 PROJECT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = sorted({*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")})
 FENCE: Final = re.compile(
@@ -77,3 +79,14 @@ def test_named_make_targets_exist(document: Path) -> None:
     listed = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
     named = set(MAKE_COMMAND.findall(document.read_text("utf-8")))
     assert named - listed == set()
+
+
+def test_each_proof_of_a_guarantee_exists() -> None:
+    """The harnesses and tests that the guarantees name are there, and no harness is unnamed."""
+    text = (PROJECT / "docs" / "guarantees.md").read_text("utf-8")
+    rows = [row for row in text.split("\n## ")[0].splitlines() if row.startswith("| ")][1:]
+    proofs = {name for row in rows for name in re.findall(r"`([^`]+)`", row.split(" | ")[-1])}
+    files = {name for name in proofs if "/" in name}
+    assert all(list(PROJECT.glob(name)) for name in files)
+    commands = {name for name in proofs if name.startswith("make ")}
+    assert proofs - files - commands == set(HARNESSES)

@@ -301,18 +301,21 @@ def _clamped(place: int, length: int) -> int:
     return place % (length + 1)
 
 
-def run_steps(total_steps: int, seed: int) -> None:
-    """Run at least so many steps; every failure is shrunk and raised.
+def run_steps(total_steps: int, seed: int, *, shrinks: bool = True) -> None:
+    """Run about so many steps; the first failure is raised.
 
     Args:
         total_steps: How many.
         seed: Other numbers give other steps; the same one gives the same.
+        shrinks: Look for a short way to the failure first.
     """
     settings = hypothesis.settings(
-        max_examples=500,
+        max_examples=min(500, total_steps // _STEPS_PER_EXAMPLE),
         stateful_step_count=_STEPS_PER_EXAMPLE,
         deadline=None,
         database=None,
+        phases=[hypothesis.Phase.generate, *[hypothesis.Phase.shrink][: int(shrinks)]],
+        report_multiple_bugs=False,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     end = ConversationMachine.steps + total_steps
