@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolbudget import errors, limits, tokens
+    from toolbudget import continuation, errors, limits, tokens
     from toolbudget._core.pure import Candidate, Fingerprint
     from toolbudget.budget.functions import (
         Enforcement,
@@ -124,7 +124,7 @@ _HOMES = {
     "storage.transcript": ("Transcript",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("errors", "limits", "tokens")
+_SUBMODULES = ("continuation", "errors", "limits", "tokens")
 
 __all__ = [
     "DEFAULT_MAX_RESULT_SIZE_CHARS",
@@ -159,6 +159,7 @@ __all__ = [
     "build_replacement",
     "clone_content_replacement_state",
     "collect_candidates_by_message",
+    "continuation",
     "create_content_replacement_state",
     "enforce_tool_result_budget",
     "errors",

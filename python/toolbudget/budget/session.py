@@ -16,6 +16,7 @@ from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
+from toolbudget.continuation.turn import TurnBudget
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
 
@@ -69,6 +70,8 @@ class Session:
         self._engine = engine
         self._is_closed = False
         self._reports = PerCaller(EnforcementReport())
+        self.turn_budget = TurnBudget()
+        """Output tokens of the turn that runs, and the budget that its user gave."""
         # Released when the session is closed or forgotten, at the latest with the process.
         self._release = weakref.finalize(self, lock.release)
 

@@ -315,3 +315,14 @@ def test_cost_is_linear_in_the_number_of_blocks(
             work += [calls_made(partial(session.enforce, messages)) for _ in range(2)]
     assert work[2] < 4.5 * work[0]
     assert work[3] < 4.5 * work[1]
+
+
+def test_each_session_counts_its_own_turn(tmp_path: Path) -> None:
+    """C3: the turn's budget belongs to a session; a fork begins with none."""
+    with Session.open(tmp_path, "a") as session, session.fork("b") as fork:
+        session.turn_budget.snapshot_output_tokens_for_turn(500_000)
+        session.turn_budget.add_output_tokens(10)
+        assert session.turn_budget.turn_output_tokens == 10
+        assert session.turn_budget.current_turn_token_budget == 500_000
+        assert fork.turn_budget.turn_output_tokens == 0
+        assert fork.turn_budget.current_turn_token_budget is None
