@@ -74,11 +74,11 @@ coverage: setup ## Measure the branches that the Python suite runs; fail below t
 	$(BIN)/coverage report
 
 .PHONY: faults
-faults: setup ## Break what the library stands on (kills, full disks, power cuts, races, hostile input); minutes
+faults: setup ## Break what it stands on: kills, full disks, power cuts (minutes)
 	$(BIN)/python -m tests.faults
 
 .PHONY: soak
-soak: setup ## The same before a release: hours of it; root, xfsprogs and btrfs-progs give it all file systems
+soak: setup ## The same for a release (an hour; see CONTRIBUTING.md)
 	$(BIN)/python -m tests.faults --scale soak
 
 .PHONY: docs-test

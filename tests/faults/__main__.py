@@ -41,9 +41,16 @@ class _Done(NamedTuple):
 def main() -> int:
     """Run what the arguments ask for; 1 if a promise broke or a seeded bug went unseen."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="harnesses; all if none is named")
-    parser.add_argument("--scale", type=Scale, choices=list(Scale), default=Scale.BOUNDED)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    names = f"all, or some of {', '.join(HARNESSES)}"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=names)
+    scale = "minutes (bounded), or an hour before a release (soak)"
+    parser.add_argument(
+        "--scale", type=Scale, choices=list(Scale), default=Scale.BOUNDED, help=scale
+    )
+    jobs = os.cpu_count() or 1
+    parser.add_argument(
+        "--jobs", type=int, default=jobs, help="processes at a time; default: %(default)s"
+    )
     parser.add_argument("--bug", help=argparse.SUPPRESS)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
+    from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.store import ResultStore
 
@@ -71,6 +72,12 @@ class Engine:
         """Take over what records say."""
         with self._deciding():
             self._journal.apply_records(records)
+
+    def apply_new_records(self, log: RecordLog) -> None:
+        """Take over what others have recorded since the last reading."""
+        # Read under the lock: what is read is no longer new, and a decision waits for nobody.
+        with self._deciding():
+            self._journal.apply_records(log.read_new())
 
     def flush(self) -> Failure | None:
         """Record what no record holds yet, because an append has failed."""
@@ -151,8 +158,11 @@ class Engine:
         )
         return output, report
 
-    def withdraw(self) -> Failure | None:
+    def withdraw(self) -> tuple[int, Failure | None]:
         """Take back what was kept for the last enforced list and no later group follows.
+
+        Returns:
+            How many decisions were taken back, and what went wrong.
 
         Raises:
             TranscriptError: With ``strict``: it could not be recorded.
@@ -183,12 +193,13 @@ class Engine:
                 self._is_deciding = False
 
     def _fill_gaps(self, messages: Sequence[object]) -> None:
-        parent_state, self._parent_state = self._parent_state, None
+        parent_state = self._parent_state
         if parent_state is None:
             return
         survey = core.collect(messages, self.policy.is_exempt_tool)
         candidates = (candidate for group in survey.groups for candidate in group.candidates)
         self._journal.take_over(parent_state, {candidate.tool_use_id for candidate in candidates})
+        self._parent_state = None
 
     def _current_rule(self) -> Rule:
         is_resumed = self._keeps_history and self._journal.has_records

@@ -51,9 +51,9 @@ class Home:
         Raises:
             ConfigError: An id cannot be used, or the root cannot be shown to a model.
         """
-        check_id("session_id", session_id)
+        session_id = check_id("session_id", session_id)
         if agent_id is not None:
-            check_id("agent_id", agent_id)
+            agent_id = check_id("agent_id", agent_id)
         try:
             folder = os.fspath(root)
         except TypeError as error:

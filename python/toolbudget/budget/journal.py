@@ -104,17 +104,20 @@ class Journal:
         self._files: dict[Key, StoredFile] = {}
         self._latest_files: dict[str, StoredFile] = {}
 
-    def apply_records(self, records: Iterable[ParsedRecord]) -> bool:
-        """Take over what records say; tell whether there were any."""
+    def apply_records(self, records: Iterable[ParsedRecord], *, are_own: bool = False) -> bool:
+        """Take over what records say; tell whether there were any.
+
+        Those that this session has written itself do not make it one that goes on.
+        """
         found = False
         for record in records:
             found = True
             self.state.apply_record(record)
             self._note_files(record.replacements, record.inherited_from or self._session_id)
-            self.is_begun_by_parent |= record.inherited_from is not None
+            self.is_begun_by_parent |= record.is_ours and record.inherited_from is not None
             if record.is_ours and record.raw.get(SEEN) is True:
                 self._marked_seen.update(_key_of(entry) for entry in record.frozen)
-        self.has_records |= found
+        self.has_records |= found and not are_own
         return found
 
     def transact(
@@ -162,8 +165,11 @@ class Journal:
             return Failure("record", None, error)
         return failures[0] if failures else None
 
-    def withdraw(self, keys: Iterable[Key]) -> Failure | None:
-        """Take kept decisions back, those of ``mark_seen`` excepted; return what went wrong.
+    def withdraw(self, keys: Iterable[Key]) -> tuple[int, Failure | None]:
+        """Take kept decisions back, those of ``mark_seen`` excepted.
+
+        Returns:
+            How many were taken back, and what went wrong.
 
         Raises:
             TranscriptError: With ``strict``: it could not be recorded.
@@ -171,8 +177,8 @@ class Journal:
         wanted = [key for key in dict.fromkeys(keys) if self._is_withdrawable(key)]
         try:
             if wanted and self._recorder is not None:
-                with self._recorder.locked() as (locked, records):
-                    self.apply_records(records)
+                with self._recorder.locked() as (locked, records, has_others):
+                    self.apply_records(records, are_own=not has_others)
                     wanted = list(filter(self._is_withdrawable, wanted))
                     if wanted:
                         self._recorder.write_withdrawal(locked, wanted)
@@ -180,11 +186,11 @@ class Journal:
             # Without the record a later resume would find them kept: so they stay kept here too.
             if self._strict:
                 raise
-            return Failure("record", None, error)
+            return 0, Failure("record", None, error)
         self.state.withdraw(wanted)
         if self._recorder is not None:
             self._recorder.settle()
-        return None
+        return len(wanted), None
 
     def _is_withdrawable(self, key: Key) -> bool:
         decided = self.state.decisions_about(key.tool_use_id)
@@ -213,12 +219,12 @@ class Journal:
         marks_seen: bool,
     ) -> None:
         try:
-            with recorder.locked() as (locked, records):
-                if self.apply_records(records):
+            with recorder.locked() as (locked, records, has_others):
+                if self.apply_records(records, are_own=not has_others):
                     transaction.follow(make_plan())
                 if locked.take_lost_records():
-                    # The file that held them is gone, so the next one begins with all of them.
-                    recorder.unrecorded.update(self.state.decisions)
+                    self._expect_to_record_all(recorder)
+                self._record_inherited(recorder, locked)
                 self._store(transaction)
                 self._record(recorder, locked, transaction, marks_seen=marks_seen)
         except (TranscriptError, OSError) as error:
@@ -232,6 +238,34 @@ class Journal:
                 for key, replacement in transaction.decisions()
                 if why_unrecordable(key) is None
             )
+
+    def _expect_to_record_all(self, recorder: Recorder) -> None:
+        """The file that held the records is gone, so the next one begins with all of them."""
+        recorder.unrecorded.update(self.state.decisions)
+        recorder.unrecorded_inherited = True
+
+    def _record_inherited(self, recorder: Recorder, locked: LockedLog) -> None:
+        """Record again what no decision of this session says: where it came from, what it expects.
+
+        Raises:
+            TranscriptError: It is certainly not recorded.
+        """
+        if not recorder.unrecorded_inherited:
+            return
+        by_home: dict[str, list[ContentReplacementRecord]] = {}
+        for tool_use_id, replacement in self.state.unapplied.items():
+            entry = ContentReplacementRecord(
+                "tool-result", tool_use_id, replacement, size=None, hash=None
+            )
+            by_home.setdefault(self._session_id, []).append(entry)
+        for key, file in self._files.items():
+            replacement_or_kept = self.state.decisions_about(key.tool_use_id).get(key.fingerprint)
+            if file.session_id != self._session_id and replacement_or_kept is not None:
+                entry = self.entry(key, replacement_or_kept)
+                by_home.setdefault(file.session_id, []).append(entry)
+        for home, entries in by_home.items():
+            recorder.write_inherited(locked, entries, home=home)
+        recorder.unrecorded_inherited = False
 
     def _store(self, transaction: Transaction) -> None:
         self._note_redaction(transaction)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import UTC, datetime
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from toolbudget.budget.recorder import SEEN
 from toolbudget.storage.records import ContentReplacementRecord, content_replacement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolbudget.budget.journal import Journal
     from toolbudget.storage.entries import Fingerprinted
 
 __all__ = ["inherited_records"]
 
-# Far below the length at which a line would no longer be read.
-_ENTRIES_PER_RECORD: Final = 5_000
+_MAX_ENTRIES: Final = 5_000
+# Far below the length at which a line would no longer be read, also with the longest id in it.
+_MAX_BYTES: Final = 12 << 20
+# What a character becomes at most in a record: two escapes of six bytes.
+_ESCAPED_BYTES: Final = 12
+
+_Entry = TypeVar("_Entry", ContentReplacementRecord, "Fingerprinted")
 
 
 def inherited_records(
@@ -46,20 +50,52 @@ def inherited_records(
         )
 
     by_home = _entries_by_home(journal, parent_id)
-    frozen = _kept(journal, are_seen=False)
-    is_first = True
+    replaced, kept = _parts(by_home.pop(parent_id)), _parts(_kept(journal, are_seen=False))
+    # The first of each go together: of most parents that is all there is.
+    first_replaced, first_kept = next(replaced, []), next(kept, [])
+    if _bytes_of(first_replaced) + _bytes_of(first_kept) > 2 * _MAX_BYTES:
+        yield record(parent_id, first_replaced)
+        yield record(parent_id, kept=first_kept)
+    else:
+        yield record(parent_id, first_replaced, first_kept)
+    yield from (record(parent_id, part) for part in replaced)
+    yield from (record(parent_id, kept=part) for part in kept)
     for home, entries in by_home.items():
-        remaining = iter(entries)
-        while True:
-            replacements = list(islice(remaining, _ENTRIES_PER_RECORD))
-            kept = list(islice(frozen, _ENTRIES_PER_RECORD)) if home == parent_id else []
-            if not (replacements or kept or is_first):
-                break
-            is_first = False
-            yield record(home, replacements, kept)
-    seen = _kept(journal, are_seen=True)
-    while kept := list(islice(seen, _ENTRIES_PER_RECORD)):
-        yield {**record(parent_id, kept=kept), SEEN: True}
+        yield from (record(home, part) for part in _parts(entries))
+    for part in _parts(_kept(journal, are_seen=True)):
+        yield {**record(parent_id, kept=part), SEEN: True}
+
+
+def _parts(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
+    """Cut entries into parts that fit into a record each; none is empty."""
+    part: list[_Entry] = []
+    size_bytes = 0
+    for entry in entries:
+        entry_bytes = _bytes_of([entry])
+        if part and (len(part) == _MAX_ENTRIES or size_bytes + entry_bytes > _MAX_BYTES):
+            yield part
+            part, size_bytes = [], 0
+        part.append(entry)
+        size_bytes += entry_bytes
+    if part:
+        yield part
+
+
+def _bytes_of(entries: Iterable[ContentReplacementRecord | Fingerprinted]) -> int:
+    """How many bytes entries take at most, but for what each has in common."""
+    texts = (
+        (entry.tool_use_id, entry.replacement)
+        if isinstance(entry, ContentReplacementRecord)
+        else (entry[0],)
+        for entry in entries
+    )
+    return sum(_escaped_bytes(text) for pair in texts for text in pair)
+
+
+def _escaped_bytes(text: str) -> int:
+    is_plain = text.isascii() and text.isprintable()
+    # A quotation mark or backslash has an escape of two bytes.
+    return len(text) * (2 if is_plain else _ESCAPED_BYTES)
 
 
 def _kept(journal: Journal, *, are_seen: bool) -> Iterator[Fingerprinted]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -11,13 +12,14 @@ from toolbudget._core.pure import PlanOptions
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.storing import is_json_content
 from toolbudget.storage.records import (
+    CONTENT_REPLACEMENT,
     ContentReplacementRecord,
     ParsedRecord,
     parse_record,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "provision_content_replacement_state",
@@ -139,15 +141,24 @@ class _Found:
         """Read records of any form, one after the other."""
         found = cls()
         for record in records:
-            found.has_records = True
             if isinstance(record, ContentReplacementRecord):
+                found.has_records = True
                 found.state.apply_entry(record)
                 continue
-            parts = (record,) if isinstance(record, ParsedRecord) else parse_record(record).records
-            for part in parts:
+            for part in _parts_of(record):
+                found.has_records = True
                 found.state.apply_record(part)
-                found.is_begun_by_parent |= part.inherited_from is not None
+                found.is_begun_by_parent |= part.is_ours and part.inherited_from is not None
         return found
+
+
+def _parts_of(record: object) -> Sequence[ParsedRecord]:
+    """Return what a record says; a header, a message or anything else is none."""
+    if isinstance(record, ParsedRecord):
+        return (record,)
+    if not isinstance(record, Mapping) or record.get("type") != CONTENT_REPLACEMENT:
+        return ()
+    return parse_record(record).records
 
 
 def _decided(found: _Found, messages: Sequence[object]) -> ContentReplacementState:

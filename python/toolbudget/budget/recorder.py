@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
+from toolbudget._core.pure import Fingerprint, Key
 from toolbudget.budget.report import Failure
 from toolbudget.storage.json_lines import survives_json
 from toolbudget.storage.records import content_replacement
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from toolbudget._core.pure import Key
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
@@ -92,11 +92,14 @@ class Recorder:
         """Begin with everything recorded."""
         # Decisions that hold in this process but are in no record yet.
         self.unrecorded: dict[Key, str | None] = {}
+        # Whether what was inherited, or is expected, is in no record any more.
+        self.unrecorded_inherited = False
         self._log = log
         self._lock = lock
         self._session_id = session_id
         self._agent_id = agent_id
         self._is_in_doubt = False
+        self._appended = 0
 
     def mark_in_use(self) -> None:
         """Hold the session's lock, if it can be had."""
@@ -104,8 +107,8 @@ class Recorder:
             self._lock.take(create=True)
 
     @contextmanager
-    def locked(self) -> Iterator[tuple[LockedLog, Sequence[ParsedRecord]]]:
-        """Lock the log and read what is new in it.
+    def locked(self) -> Iterator[tuple[LockedLog, Sequence[ParsedRecord], bool]]:
+        """Lock the log and read what is new in it; tell also whether others wrote some of it.
 
         Until :meth:`settle` is called the log is in doubt: if the caller is interrupted, by Ctrl-C
         say, between reading or writing records and taking them over, the next one reads all of them
@@ -117,7 +120,9 @@ class Recorder:
         self.mark_in_use()
         with self._log.locked() as locked:
             was_in_doubt, self._is_in_doubt = self._is_in_doubt, True
-            yield locked, locked.read_all() if was_in_doubt else locked.read_tail()
+            records = locked.read_all() if was_in_doubt else locked.read_tail()
+            own = self._appended if was_in_doubt else 0
+            yield locked, records, len(records) > own
 
     def settle(self) -> None:
         """Say that everything read and written has been taken over."""
@@ -149,10 +154,25 @@ class Recorder:
             record = self._record(replacements=entries, frozen=map(_fingerprinted, keys))
             if marks_seen:
                 record[SEEN] = True
-            locked.append(record, sync=bool(entries))
+            self._append(locked, record, sync=bool(entries))
             if locked.ambiguous is not None:
                 failures.append(Failure("record", None, locked.ambiguous))
         return failures
+
+    def write_inherited(
+        self, locked: LockedLog, entries: Sequence[ContentReplacementRecord], *, home: str
+    ) -> None:
+        """Append what this session did not decide, with the session whose folder holds the files.
+
+        Raises:
+            TranscriptError: It is certainly not recorded.
+        """
+        record = self._record(replacements=entries, inherited_from=home)
+        self._append(locked, record, sync=True)
+        for entry in entries:
+            if entry.size is not None and entry.hash is not None:
+                key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
+                self.unrecorded.pop(key, None)
 
     def write_withdrawal(self, locked: LockedLog, keys: Sequence[Key]) -> None:
         """Append that kept decisions are taken back.
@@ -160,9 +180,13 @@ class Recorder:
         Raises:
             TranscriptError: It is certainly not recorded.
         """
-        locked.append(self._record(withdrawn=map(_fingerprinted, keys)), sync=False)
+        self._append(locked, self._record(withdrawn=map(_fingerprinted, keys)), sync=False)
         for key in keys:
             self.unrecorded.pop(key, None)
+
+    def _append(self, locked: LockedLog, record: Mapping[str, object], *, sync: bool) -> None:
+        locked.append(record, sync=sync)
+        self._appended += 1
 
     def _record(
         self,
@@ -170,8 +194,10 @@ class Recorder:
         replacements: Iterable[ContentReplacementRecord] = (),
         frozen: Iterable[Fingerprinted] = (),
         withdrawn: Iterable[Fingerprinted] = (),
+        inherited_from: str | None = None,
     ) -> dict[str, object]:
         return content_replacement(
+            inherited_from=inherited_from,
             session_id=self._session_id,
             agent_id=self._agent_id,
             timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),

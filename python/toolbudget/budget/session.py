@@ -16,6 +16,7 @@ from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
+from toolbudget.budget.state import ContentReplacementState
 from toolbudget.continuation.turn import TurnBudget
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from toolbudget.budget.report import Event
-    from toolbudget.budget.state import ContentReplacementState
     from toolbudget.storage._files import Durability
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord
@@ -133,6 +133,8 @@ class Session:
         check_choice("transcript", transcript, (None, "sidecar"))
         if parent is not None and agent_id is None:
             raise ConfigError(f"parent (argument) goes with agent_id: {parent!r}")
+        if not isinstance(parent, (Session, ContentReplacementState, type(None))):
+            raise ConfigError(f"parent (argument) must be a session or its state: {parent!r}")
         settings = Settings(
             policy=Policy(limits, DeclaredLimits(declared_limits), redact),
             durability=level,
@@ -209,12 +211,12 @@ class Session:
 
     def _branch(self, home: Home, argument: str, *, ephemeral: bool) -> Self:
         self._check_open()
-        if home.exists():
+        if home == self._home or home.exists():
             taken = home.session_id if home.agent_id is None else home.agent_id
             raise ConfigError(f"{argument} (argument) exists already: {taken!r}")
         settings = self._settings.for_child(is_ephemeral=ephemeral)
         # What another process has decided is shared too.
-        self._engine.apply_records(self._log.read_new())
+        self._engine.apply_new_records(self._log)
         log, lock = home.open_log(settings), home.hold(settings.durability)
         with lock.given_back_on_failure():
             journal = home.open_journal(settings, log, lock)
@@ -308,13 +310,17 @@ class Session:
         _, report = self._enforce(messages, rule="seen")
         self._reports.set(report)
 
-    def withdraw(self) -> None:
+    def withdraw(self) -> int:
         """Take back what was kept for a request that the provider did not accept.
 
         Call it when the last request was refused (413, prompt too long): every kept decision about
         a result of the last enforced list that no later group follows is taken back, so that the
         next :meth:`enforce` may replace it. Replaced results stay replaced, and what
         :meth:`mark_seen` kept stays kept.
+
+        Returns:
+            How many results may be replaced now. With the same limits they are kept again, so lower
+            one first (``Limits(overrides=…)``). 0 also if nothing was enforced since opening.
 
         Raises:
             TranscriptError: With ``strict``, when it could not be recorded; then nothing changed.
@@ -325,14 +331,16 @@ class Session:
             >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "kept"}
             >>> history = session.enforce([{"role": "user", "content": [block]}])
             >>> session.withdraw()
+            1
             >>> session.state
             ContentReplacementState(replaced=0, kept=0)
         """
         self._check_open()
-        failure = self._engine.withdraw()
+        withdrawn, failure = self._engine.withdraw()
         report = EnforcementReport(failures=() if failure is None else (failure,))
         announce(report, self._settings.on_event)
         self._reports.set(report)
+        return withdrawn
 
     def adopt_records(self, records: Iterable[ParsedRecord]) -> None:
         """Take over decisions that are recorded somewhere else than under this session's root.

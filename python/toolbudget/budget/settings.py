@@ -78,15 +78,18 @@ def check_text(name: str, value: object) -> None:
         raise ConfigError(f"{name} (argument) must be text: {value!r}")
 
 
-def check_id(name: str, value: object) -> None:
-    """Refuse an argument that no record could name.
+def check_id(name: str, value: object) -> str:
+    """Return an id as plain text; refuse one that no record could name.
 
     Raises:
         ConfigError: It is no text, or one that JSON gives back as another one.
     """
     check_text(name, value)
-    if not survives_json(str(value)):
+    # What a subclass says of itself, an enumeration say, takes no part.
+    plain = str.__str__(value)
+    if not survives_json(plain):
         raise ConfigError(f"{name} (argument) holds a character as two surrogates: {value!r}")
+    return plain
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:

@@ -136,8 +136,11 @@ class ContentReplacementState:
         """Await the text that another program's replacement is to be bound to."""
         if len(replacement) > core.REFERENCE_MAX_CHARS:
             return
-        if replacement not in self.decisions_about(tool_use_id).values():
-            self._unapplied[tool_use_id] = replacement
+        if replacement in self.decisions_about(tool_use_id).values():
+            # It has met its text, and stands before whatever was recorded earlier about the id.
+            self._unapplied.pop(tool_use_id, None)
+            return
+        self._unapplied[tool_use_id] = replacement
 
     def fill_gaps(self, parent: Self, tool_use_ids: Collection[str]) -> dict[Key, str]:
         """Take over what a parent replaced, for ids that occur; what is known here stands.

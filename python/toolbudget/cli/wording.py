@@ -44,14 +44,14 @@ def shorten(text: str, max_chars: int) -> str:
 
     Example:
         >>> shorten("mcp__tracker__search", 12)
-        'mcp__...arch'
+        'mcp__t…earch'
     """
     shown = printable(text)
     if len(shown) <= max_chars:
         return shown
-    kept_chars = max_chars - len("...")
+    kept_chars = max_chars - 1
     head_chars = kept_chars - kept_chars // 2
-    return f"{shown[:head_chars]}...{shown[len(shown) - kept_chars // 2 :]}"
+    return f"{shown[:head_chars]}…{shown[len(shown) - kept_chars // 2 :]}"
 
 
 def _escape(character: str) -> str:

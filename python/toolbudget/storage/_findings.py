@@ -97,6 +97,15 @@ KINDS: Final = {
             " this is as it should be.",
         ),
         Kind(
+            "no-records",
+            "warning",
+            "stored result although there is not one record",
+            "stored results although there is not one record",
+            "A crash in the very first turn leaves this, and so does an ephemeral session."
+            " Otherwise the file of records was lost: all results will be decided anew.",
+            "Restore the record file, <session>.jsonl, if there was one.",
+        ),
+        Kind(
             "open-permissions",
             "warning",
             "file or folder is open to other users",
@@ -196,10 +205,12 @@ KINDS: Final = {
         Kind(
             "torn-line",
             "note",
-            "line was torn by a crash",
-            "lines were torn by a crash",
-            "Harmless: what it would have recorded was never handed out. All whole records count.",
-            "Nothing to do.",
+            "line is incomplete",
+            "lines are incomplete",
+            "A crash in the middle of an append leaves this, and what it would have recorded was"
+            " never handed out. If the file was cut or copied in part, results that only this line"
+            " decided are decided anew. All whole records count.",
+            "Restore the file if it was cut or copied; otherwise nothing.",
         ),
         Kind(
             "unterminated-line",
@@ -308,6 +319,10 @@ class Collector:
         items = self._items.setdefault(code, [])
         if len(items) < MAX_ITEMS:
             items.append(item)
+
+    def has(self, code: str) -> bool:
+        """Tell whether anything of a kind was found."""
+        return code in self._counts
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what was found, the most serious first."""

@@ -139,6 +139,7 @@ class ReferenceCheck:
     ) -> None:
         self.checked_files = 0
         self.checked_bytes = 0
+        self._not_here: list[Item] = []
         self._place = place
         self._files = files
         self._collector = collector
@@ -153,8 +154,18 @@ class ReferenceCheck:
         except OSError as error:
             self._collector.add("unreadable", item._replace(detail=reason_of(error)))
             return
-        if not is_there:
-            code = "missing-file" if reference.is_shown_here else "missing-elsewhere"
+        if is_there:
+            return
+        if reference.is_shown_here:
+            self._collector.add("missing-file", item)
+        else:
+            self._not_here.append(item)
+
+    def finish(self) -> None:
+        """Judge what is missing and was shown elsewhere, once it is known what else is here."""
+        # If some files were moved here, the others should have been too.
+        code = "missing-file" if self.checked_files else "missing-elsewhere"
+        for item in self._not_here:
             self._collector.add(code, item)
 
     def _check_bytes(self, reference: Reference, item: Item) -> bool:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from toolbudget.storage._files import close_quietly, open_chain
-from toolbudget.storage.names import session_name
+from toolbudget.storage.names import is_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -195,7 +195,7 @@ def _role_of(name: str, directory: Role) -> Role:
         return "result" if STORED_NAME.fullmatch(name) else "unknown"
     if directory == "subagents":
         agent = _AGENT_NAME.fullmatch(name)
-        return "agent" if agent and session_name(agent[1]) == agent[1] else "unknown"
+        return "agent" if agent and is_name(agent[1]) else "unknown"
     if _TEMPORARY_NAME.fullmatch(name):
         return "temporary"
     return _ROLES.get(name, "unknown")

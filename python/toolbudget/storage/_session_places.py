@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.errors import ConfigError
@@ -13,10 +14,9 @@ from toolbudget.storage._session_files import (
     SUBAGENTS_NAME,
     SessionPlace,
 )
-from toolbudget.storage.names import session_name
+from toolbudget.storage.names import is_name
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -58,6 +58,8 @@ def find_sessions(
         >>> [place.name for place in find_sessions("sessions")[1]]
         ['demo']
     """
+    if not os.fspath(path):
+        raise ConfigError(f"path names no folder: {path!r}")
     named = absolute_path(path)
     directory = _session_directory(named)
     found = _look(named, files)
@@ -73,7 +75,7 @@ def find_sessions(
 
 
 def _one(directory: Path, path: str | os.PathLike[str]) -> tuple[Path, list[SessionPlace]]:
-    if session_name(directory.name) != directory.name:
+    if not is_name(directory.name):
         raise ConfigError(f"no session can have this name: {str(path)!r}")
     return directory.parent, [SessionPlace(directory.parent, directory.name)]
 
@@ -95,7 +97,7 @@ def _sessions_below(root: Path, files: InspectableFileSystem) -> Iterator[Sessio
         close_quietly(files, handle)
     for name in names:
         stem = name.removesuffix(_SUFFIX)
-        if session_name(stem) != stem:
+        if not is_name(stem):
             continue
         is_transcript = name != stem
         has_transcript = f"{stem}{_SUFFIX}" in names

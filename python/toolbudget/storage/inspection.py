@@ -137,6 +137,7 @@ def inspect_session(
     references = ReferenceCheck(place, files, collector, on_read)
     for reference in book:
         references.check(reference)
+    references.finish()
     try:
         user = expected_user(place, files)
     except OSError as error:
@@ -145,6 +146,7 @@ def inspect_session(
         judge = _EntryJudge(place, record_files, book.names(), collector, user=user, now_s=now_s)
         for located in entries:
             judge.judge(located)
+    _check_that_there_are_records(record_files, entries, collector)
     return SessionReport(
         place=place,
         record_files=record_files,
@@ -234,6 +236,19 @@ def _check_record_files(
     sidecars = [path for path in ours if path.parent == place.directory]
     if place.transcript in ours and sidecars:
         collector.add("two-record-files", Item(sidecars[0]))
+
+
+def _check_that_there_are_records(
+    record_files: Sequence[RecordFile], entries: Sequence[Located], collector: Collector
+) -> None:
+    # Other programs store in the same folder, and keep no records of ours.
+    if any(found.records or not found.is_ours for found in record_files):
+        return
+    if collector.has("unreadable"):
+        return  # there may be some
+    for located in entries:
+        if located.role == "result":
+            collector.add("no-records", Item(located.path))
 
 
 def _total_bytes(entries: Sequence[Located]) -> int:

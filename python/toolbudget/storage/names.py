@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["candidate_names", "collision_name", "result_name", "session_name"]
+__all__ = ["candidate_names", "collision_name", "is_name", "result_name", "session_name"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -69,6 +69,16 @@ def session_name(session_id: str) -> str:
         '3f2c9a52-7f0e-4b8e-9a39-0d6f1f0c2b11'
     """
     return result_name(session_id)
+
+
+def is_name(name: str) -> bool:
+    """Tell whether some id has this name: it is what the rule gives, however it came about.
+
+    Example:
+        >>> is_name(session_name("../evil")), is_name("../evil"), is_name("con")
+        (True, False, False)
+    """
+    return bool(_PLAIN.fullmatch(name)) and name.lower() not in _DEVICE_NAMES
 
 
 def collision_name(name: str, digest: str) -> str:

@@ -13,6 +13,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolbudget.errors import TranscriptError
 from toolbudget.storage._files import POSIX
 from toolbudget.storage.log_file import LogFile, Owner
 from toolbudget.storage.names import session_name
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LockedLog", "RecordLog"]
 
+_MAX_LOCK_TRIES: Final = 16
 _SIDECAR_NAME: Final = "content-replacements.jsonl"
 
 
@@ -86,7 +88,9 @@ class RecordLog:
             TranscriptError: The transcript cannot be read or is no regular file.
         """
         both = self._both
-        return (both.sidecar if self._needs_sidecar() else both.transcript).log_file.path
+        is_foreign = both.transcript.log_file.owner() is Owner.ANOTHER
+        uses_sidecar = is_foreign or self._force_sidecar or both.sidecar.holds_own_records
+        return (both.sidecar if uses_sidecar else both.transcript).log_file.path
 
     @property
     def transcript_path(self) -> Path:
@@ -148,39 +152,70 @@ class RecordLog:
             TranscriptError: The file cannot be opened, made or locked, or is no regular file.
         """
         with self._mutex, ExitStack() as held:
-            uses_sidecar, file = self._lock_target(held)
-            yield LockedLog(self._both, file, uses_sidecar=uses_sidecar)
+            transcript, sidecar = self._lock(held)
+            yield LockedLog(self._both, transcript, sidecar, forces_sidecar=self._force_sidecar)
 
-    def _lock_target(self, held: ExitStack) -> tuple[bool, LockedFile]:
-        if not self._needs_sidecar():
-            file = held.enter_context(self._both.transcript.log_file.locked())
-            # Another program may have begun to write it while this waited for the lock.
-            if file.owner() is not Owner.ANOTHER:
-                return False, file
+    def _lock(self, held: ExitStack) -> tuple[LockedFile | None, LockedFile | None]:
+        """Lock every file that a process may write to on this session, whatever it was told.
+
+        The transcript always comes first, so that no two wait for each other.
+        """
+        transcript_file, sidecar_file = (
+            tail.log_file for tail in (self._both.transcript, self._both.sidecar)
+        )
+        for _ in range(_MAX_LOCK_TRIES):
+            transcript = self._lock_transcript(held)
+            sidecar = None
+            if transcript is None or self._force_sidecar or sidecar_file.identity() is not None:
+                sidecar = held.enter_context(sidecar_file.locked())
+            if transcript is not None or transcript_file.owner() is not Owner.US:
+                return transcript, sidecar
+            # Somebody has just begun the transcript, and does not know of the sidecar.
             held.close()
-        return True, held.enter_context(self._both.sidecar.log_file.locked())
+        raise TranscriptError(f"transcript keeps changing hands: {transcript_file.path}")
 
-    def _needs_sidecar(self) -> bool:
-        return self._force_sidecar or self._both.transcript.log_file.owner() is Owner.ANOTHER
+    def _lock_transcript(self, held: ExitStack) -> LockedFile | None:
+        log_file = self._both.transcript.log_file
+        if self._force_sidecar and log_file.identity() is None:
+            return None
+        if log_file.owner() is Owner.ANOTHER:
+            return None
+        locked = held.enter_context(log_file.locked())
+        if locked.owner() is not Owner.ANOTHER:
+            return locked
+        # Another program has begun to write it while this waited for the lock.
+        held.close()
+        return None
 
 
 class LockedLog:
     """A record log while its lock is held; see :meth:`RecordLog.locked`."""
 
-    def __init__(self, both: _BothFiles, file: LockedFile, *, uses_sidecar: bool) -> None:
+    def __init__(
+        self,
+        both: _BothFiles,
+        transcript: LockedFile | None,
+        sidecar: LockedFile | None,
+        *,
+        forces_sidecar: bool,
+    ) -> None:
         self._both = both
-        self._file = file
-        self._uses_sidecar = uses_sidecar
+        self._transcript = transcript
+        self._sidecar = sidecar
+        self._forces_sidecar = forces_sidecar
 
     @property
     def path(self) -> Path:
         """The file that records go to."""
-        return self._tail.log_file.path
+        return self._target()[0].log_file.path
 
     @property
     def ambiguous(self) -> OSError | None:
         """Why an appended record, although it counts, may not outlive a power loss."""
-        return self._file.ambiguous
+        for file in (self._transcript, self._sidecar):
+            if file is not None and file.ambiguous is not None:
+                return file.ambiguous
+        return None
 
     def read_tail(self) -> list[ParsedRecord]:
         """The records that others have appended since the last reading, in file order.
@@ -218,12 +253,22 @@ class LockedLog:
         """
         line = encode_record(record)
         header = header_line(self._both.session_id)
-        start, written = self._file.append(line, header=header, sync=sync)
-        self._tail.pass_over(written, start=start, identity=self._file.identity)
+        tail, file = self._target()
+        start, written = file.append(line, header=header, sync=sync)
+        tail.pass_over(written, start=start, identity=file.identity)
+        tail.holds_own_records = True
 
-    @property
-    def _tail(self) -> Tail:
-        return self._both.sidecar if self._uses_sidecar else self._both.transcript
+    def _target(self) -> tuple[Tail, LockedFile]:
+        """Where the next record goes.
+
+        Those of the sidecar are read last. So once it holds any, all others follow them there, or a
+        later one would be read before an earlier one.
+        """
+        is_begun = self._forces_sidecar or self._both.sidecar.holds_own_records
+        if self._transcript is None or (self._sidecar is not None and is_begun):
+            assert self._sidecar is not None  # noqa: S101 - one of the two is always locked
+            return self._both.sidecar, self._sidecar
+        return self._both.transcript, self._transcript
 
 
 class _BothFiles:
@@ -245,6 +290,7 @@ class _BothFiles:
                 tail.restart()
             for record in tail.read(wait_for_writers=wait_for_writers):
                 if self._is_ours(record, is_in_transcript=tail is transcript):
+                    tail.holds_own_records |= record.is_ours
                     yield record
         self.transcript, self.sidecar = transcript, sidecar
 

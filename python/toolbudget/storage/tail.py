@@ -36,11 +36,14 @@ class Tail:
         self.log_file = log_file
         self.has_lost_records = False
         """Whether what was read before is no longer in the file, or may not be."""
+        self.holds_own_records = False
+        """Whether a record with a valid checksum was read in it, or written to it, by its owner."""
         self._identity: Identity | None = None
         self.restart()
 
     def restart(self) -> None:
         """Forget what has been read."""
+        self.holds_own_records = False
         self._offset = 0
         self._seam = b""  # the bytes before the offset
         self._seen_size_bytes = 0  # beyond the offset if the last line is torn

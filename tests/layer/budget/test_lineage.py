@@ -18,7 +18,7 @@ from tests.builders import (
     stored_files,
     turn,
 )
-from toolbudget import ConfigError, ContentReplacementState, Session
+from toolbudget import ConfigError, ContentReplacementState, InvalidMessageError, Session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,6 +217,17 @@ class TestSubagentResume:
         agent = opened(tmp_path, agent_id="x", parent=opened(tmp_path))
         sent = enforce(agent, turn("Fetch", t1=HUGE))
         assert sent[-1]["content"][0]["content"] == "[its own]"
+
+    def test_gaps_are_filled_after_a_list_that_is_none(self, tmp_path: Path) -> None:
+        """A first call that is refused takes nothing from the next one."""
+        session = opened(tmp_path)
+        shared = turn("Fetch", t1=HUGE)
+        sent = enforce(session, shared)
+        resumed = opened(tmp_path, agent_id="agent", parent=session)
+        with pytest.raises(InvalidMessageError):
+            resumed.enforce([*shared, 5])
+        assert enforce(resumed, shared) == sent
+        assert resumed.report.replaced == 0
 
     def test_no_gap_is_filled_where_the_parent_began_it(self, tmp_path: Path) -> None:
         """What the parent decided after the sub-agent began is not its business."""

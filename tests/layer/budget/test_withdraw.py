@@ -51,8 +51,10 @@ def test_only_what_no_later_group_follows(tmp_path: Path) -> None:
     session = opened(tmp_path)
     answered = [*turn("Fetch", t1=9_000 * "a"), answer()]
     messages = [*answered, *turn("Fetch", t2=9_000 * "b")]
+    assert session.withdraw() == 0
     enforce(session, messages)
-    session.withdraw()
+    assert session.withdraw() == 1
+    assert session.withdraw() == 0
     assert session.state.seen_ids == {"t1"}
 
 
@@ -75,8 +77,10 @@ def test_what_mark_seen_kept_stays(tmp_path: Path, *, reopens: bool) -> None:
     if reopens:
         session = opened(tmp_path)
     messages[-1]["content"].append(res("t2", 500 * "b"))
+    assert session.withdraw() == 0
     enforce(session, messages)
-    session.withdraw()
+    assert session.withdraw() == 1
+    assert session.withdraw() == 0
     assert session.state.seen_ids == {"t1"}
 
 

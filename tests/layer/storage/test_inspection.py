@@ -11,6 +11,7 @@ import pytest
 from tests.builders import files_below
 from tests.layer.storage.faulty import FaultyFiles
 from tests.layer.storage.inspected import TEXT, codes, items, record_of, report_of, store
+from toolbudget import DirectoryStore
 from toolbudget.storage import _findings
 from toolbudget.storage._files import POSIX, PosixFileSystem
 from toolbudget.storage.inspection import (
@@ -124,10 +125,10 @@ class TestStoredFiles:
     def test_a_file_without_a_record(self, tmp_path: Path) -> None:
         """What a crash left between file and record is a note."""
         directory = store(tmp_path, "a")
-        (tmp_path / "s1.jsonl").unlink()
+        DirectoryStore(directory, durability="process").put("b", TEXT)
         report = report_of(tmp_path)
         assert codes(report) == ["unrecorded-file"]
-        assert items(report, "unrecorded-file")[0].path == directory / "a.txt"
+        assert items(report, "unrecorded-file")[0].path == directory / "b.txt"
         assert report.is_healthy
 
     def test_a_moved_root(self, tmp_path: Path) -> None:
@@ -144,6 +145,22 @@ class TestStoredFiles:
         """With a store of the host's own nothing is here; that is a warning, no loss."""
         append(tmp_path, record_of(tmp_path / "elsewhere" / "a.txt"))
         assert codes(report_of(tmp_path)) == ["missing-elsewhere", "moved-path"]
+
+    def test_a_file_that_was_left_behind_by_a_move(self, tmp_path: Path) -> None:
+        """If other files of the session are at the new place, one that is not there is missing."""
+        store(tmp_path / "old", "a")
+        directory = store(tmp_path / "old", "b")
+        (directory / "b.txt").unlink()
+        (tmp_path / "old").rename(tmp_path / "new")
+        assert codes(report_of(tmp_path / "new")) == ["missing-file", "moved-path"]
+
+    def test_files_without_any_record(self, tmp_path: Path) -> None:
+        """If the file of records is gone, everything is decided anew: that is no small thing."""
+        store(tmp_path, "a")
+        (tmp_path / "s1.jsonl").unlink()
+        report = report_of(tmp_path)
+        assert codes(report) == ["no-records", "unrecorded-file"]
+        assert not report.is_healthy
 
     def test_a_fork_refers_to_its_parent(self, tmp_path: Path) -> None:
         """An inherited result is looked for in the parent's folder, not in the fork's own."""

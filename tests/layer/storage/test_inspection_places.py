@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.builders import res
 from tests.layer.storage.inspected import store
+from toolbudget import Session
 from toolbudget.errors import ConfigError
-from toolbudget.storage.inspection import SessionPlace, find_sessions
+from toolbudget.storage.inspection import SessionPlace, find_sessions, inspect_session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +56,20 @@ class TestFindingSessions:
         root, places = find_sessions(tmp_path)
         assert (root, [place.name for place in places]) == (tmp_path, ["s1", "s2"])
 
+    @pytest.mark.parametrize("session_id", ["../evil", "\u00fcn\u00ef", "", "CON", 200 * "x"])
+    def test_a_session_whose_id_is_no_file_name(self, tmp_path: Path, session_id: str) -> None:
+        """The name that such an id gets is found below a root, and by each of its paths."""
+        with Session.open(tmp_path, session_id, durability="process") as session:
+            session.gate(res("t1", 60_000 * "x"), tool_name="Fetch")
+            with session.subagent("x y/z") as agent:
+                agent.gate(res("t2", 60_000 * "y"), tool_name="Fetch")
+        place = SessionPlace(tmp_path, session.directory.name)
+        for path in (tmp_path, session.directory, session.transcript_path, agent.transcript_path):
+            assert find_sessions(path) == (tmp_path, [place])
+        report = inspect_session(place)
+        # The sub-agent's transcript begins with the decision that it inherits.
+        assert (report.replacements, report.checked_files, report.findings) == (3, 2, ())
+
     def test_a_root_behind_a_link(self, tmp_path: Path) -> None:
         """Links above the sessions are the user's own business."""
         store(tmp_path / "real", "a")
@@ -73,3 +89,9 @@ class TestFindingSessions:
     def test_the_outermost_folder(self) -> None:
         """The root of the file system is a folder like any other."""
         assert find_sessions("/")[0].name == ""
+
+
+def test_an_empty_path_is_no_folder() -> None:
+    """An unset variable in a script does not mean the working directory."""
+    with pytest.raises(ConfigError, match="path names no folder: ''"):
+        find_sessions("")
