@@ -53,6 +53,11 @@ impl<'py> Known<'py> {
         })
     }
 
+    /// Whether nothing was decided at all.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.decisions.is_empty()
+    }
+
     /// The decision about an id and a fingerprint.
     pub(crate) fn decision(
         &self,
@@ -117,6 +122,11 @@ pub(crate) fn read_entry<'py>(
 struct Table<'py>(Bound<'py, PyAny>);
 
 impl<'py> Table<'py> {
+    fn is_empty(&self) -> bool {
+        let dict = self.0.cast_exact::<PyDict>();
+        dict.is_ok_and(|dict| dict.is_empty())
+    }
+
     fn get(&self, key: impl IntoPyObject<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.0.cast_exact::<PyDict>() {
             Ok(dict) if dict.is_empty() => Ok(None),

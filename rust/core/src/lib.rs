@@ -28,6 +28,7 @@ mod collect;
 mod decision;
 mod fingerprint;
 mod group;
+pub mod json;
 mod limit;
 mod plan;
 mod preview;

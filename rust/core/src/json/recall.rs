@@ -1,0 +1,99 @@
+//! Fingerprints of the results of a scan; those of texts that stood in the body before are known.
+//!
+//! A text is taken for a known one only if its bytes are the same: that is compared faster than
+//! any hash is computed.
+
+use std::collections::HashMap;
+
+use super::document::Scan;
+use super::element::ResultSpan;
+use super::text::fingerprint_spans;
+use crate::fingerprint::Fingerprint;
+
+/// The body before, with what is known about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Earlier<'a> {
+    /// The bytes.
+    pub body: &'a [u8],
+    /// What they hold.
+    pub scan: &'a Scan,
+    /// Of each result.
+    pub fingerprints: &'a [Fingerprint],
+}
+
+/// The fingerprints of a scan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recalled {
+    /// Of each result.
+    pub fingerprints: Vec<Fingerprint>,
+    /// Which result of the body before has the same id and content, if it was found.
+    pub origins: Vec<Option<usize>>,
+}
+
+/// Finds the fingerprint of every result: in the body before, or by reading its text.
+#[must_use]
+pub fn recall(scan: &Scan, body: &[u8], earlier: Option<Earlier<'_>>) -> Recalled {
+    let results = scan.results();
+    let reused = scan.reused_results();
+    let mut recalled = Recalled {
+        fingerprints: Vec::with_capacity(results.len()),
+        origins: Vec::with_capacity(results.len()),
+    };
+    if let Some(earlier) = earlier {
+        let known = &earlier.fingerprints[..reused];
+        recalled.fingerprints.extend_from_slice(known);
+        recalled.origins.extend((0..reused).map(Some));
+    }
+    let mut memory = earlier.map(Memory::new);
+    for (index, result) in results.iter().enumerate().skip(reused) {
+        let origin = memory.as_mut().and_then(|it| it.find(index, result, body));
+        let known = origin.and_then(|origin| earlier?.fingerprints.get(origin).copied());
+        let fingerprint = known.unwrap_or_else(|| fingerprint_spans(scan.texts_of(result), body));
+        recalled.fingerprints.push(fingerprint);
+        recalled.origins.push(origin);
+    }
+    recalled
+}
+
+struct Memory<'a> {
+    earlier: Earlier<'a>,
+    /// Made when the place alone does not tell: the last result by its id.
+    by_id: Option<HashMap<&'a [u8], usize>>,
+}
+
+impl<'a> Memory<'a> {
+    const fn new(earlier: Earlier<'a>) -> Self {
+        Self {
+            earlier,
+            by_id: None,
+        }
+    }
+
+    /// The same result in the body before: most of them have the same place in it.
+    fn find(&mut self, index: usize, result: &ResultSpan, body: &[u8]) -> Option<usize> {
+        let earlier = self.earlier;
+        if self.is_same(index, result, body) {
+            return Some(index);
+        }
+        let by_id = self.by_id.get_or_insert_with(|| {
+            let results = earlier.scan.results().iter().enumerate();
+            results
+                .map(|(index, result)| (result.tool_use_id.span.of(earlier.body), index))
+                .collect()
+        });
+        let place = *by_id.get(result.tool_use_id.span.of(body))?;
+        self.is_same(place, result, body).then_some(place)
+    }
+
+    fn is_same(&self, place: usize, result: &ResultSpan, body: &[u8]) -> bool {
+        self.earlier
+            .scan
+            .results()
+            .get(place)
+            .is_some_and(|candidate| {
+                let id = candidate.tool_use_id.span.of(self.earlier.body);
+                id == result.tool_use_id.span.of(body)
+                    && candidate.content.of(self.earlier.body) == result.content.of(body)
+            })
+    }
+}
