@@ -132,8 +132,9 @@ def test_an_earlier_scan_changes_nothing(
     other = data.draw(
         st.one_of(bodies(), broken_bodies(), st.just(body), st.just(body[: int(cut * len(body))]))
     )
-    earlier = outcome(core.scan_json, other)
-    if isinstance(earlier, Exception):
+    try:
+        earlier = core.scan_json(other)
+    except InvalidMessageError:
         return
     expected = outcome(lambda: run(core, body, limit, State())[:3])
     assert_same(expected, outcome(lambda: run(core, body, limit, State(), earlier)[:3]))

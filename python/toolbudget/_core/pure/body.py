@@ -97,13 +97,13 @@ def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
             problem = "neither a request body nor a list of messages nor records"
             raise _malformed(problem, text, start)
         end = skip_text_blanks(text, end)
-        if isinstance(value, list) and end < len(text):
-            raise MalformedError("extra data", end)
         if isinstance(value, dict) and not ("messages" in value and end == len(text)):
             return _scan_records(body, text, start)
     except MalformedError as error:
         raise _malformed(f"not JSON: {error.problem}", text, error.position) from None
     if isinstance(value, list):
+        if end < len(text):
+            raise _malformed("not JSON: extra data", text, end)
         return _scan_list(body, value, ())
     return _scan_list(body, value["messages"], ("messages",))
 

@@ -3,7 +3,24 @@
 //! How fast that is does not depend on what stands in the string. The widest instruction set that
 //! the machine has is found out at run time.
 
+#[cfg(target_arch = "aarch64")]
+#[path = "skip/neon.rs"]
+mod machine;
+#[cfg(target_arch = "x86_64")]
+#[path = "skip/x86.rs"]
+mod machine;
 mod masks;
+#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+mod machine {
+    //! Any other machine.
+
+    use super::masks::Masks;
+    use super::{End, find_end_by};
+
+    pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
+        find_end_by(body, start, Masks::portable)
+    }
+}
 
 use super::error::{JsonError, Problem};
 use masks::{BLOCK_BYTES, Masks};
@@ -23,7 +40,7 @@ pub(super) struct End {
 /// is UTF-8 is not looked at.
 #[inline]
 pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
-    masks::find_end(body, start)
+    machine::find_end(body, start)
 }
 
 /// The loop over blocks; `masks_of` is the part that depends on the machine.

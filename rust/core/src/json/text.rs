@@ -10,6 +10,9 @@ use crate::size::count_chars;
 /// Decoded text is hashed whenever so much of it has come together: it is still in the cache then.
 const PIECE_BYTES: usize = 1 << 14;
 
+/// Looked at together while text is decoded.
+const WORD_BYTES: usize = 8;
+
 /// What an escape of one letter stands for.
 const fn unescaped(letter: u8) -> u8 {
     match letter {
@@ -60,18 +63,42 @@ pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
 
 /// Decodes piece by piece. A piece may end inside a character.
 fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
-    let mut piece = Vec::with_capacity(PIECE_BYTES.min(raw.len()) + 4);
+    let mut piece = Vec::with_capacity(PIECE_BYTES.min(raw.len()) + WORD_BYTES);
     let mut rest = raw;
-    while let Some(place) = memchr::memchr(b'\\', rest) {
-        if piece.len() + place > PIECE_BYTES {
+    while let Some(word) = rest.first_chunk::<WORD_BYTES>() {
+        let plain = plain_bytes(u64::from_le_bytes(*word));
+        // The whole word is written, and what does not belong there is overwritten next: copies of
+        // one length are faster than those of just enough.
+        let end = piece.len() + plain;
+        piece.extend_from_slice(word);
+        piece.truncate(end);
+        rest = &rest[plain..];
+        if plain < WORD_BYTES {
+            rest = push_unescaped(&rest[1..], &mut piece);
+        }
+        if piece.len() >= PIECE_BYTES {
             take(&piece);
             piece.clear();
         }
-        piece.extend_from_slice(&rest[..place]);
-        rest = push_unescaped(&rest[place + 1..], &mut piece);
+    }
+    while let Some((&byte, behind)) = rest.split_first() {
+        if byte == b'\\' {
+            rest = push_unescaped(behind, &mut piece);
+        } else {
+            piece.push(byte);
+            rest = behind;
+        }
     }
     take(&piece);
-    take(rest);
+}
+
+/// How many bytes of a word, from the first on, are no backslash.
+const fn plain_bytes(word: u64) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let difference = word ^ (ONES * b'\\' as u64);
+    // The lowest bit that is set is that of the first byte that is zero.
+    let zeros = difference.wrapping_sub(ONES) & !difference & (ONES << 7);
+    (zeros.trailing_zeros() / 8) as usize
 }
 
 /// Adds what an escape stands for; `escape` begins behind its backslash. Gives what follows it.

@@ -1,7 +1,5 @@
 //! What stands where in 64 bytes.
 
-use super::{End, find_end_by};
-
 /// Bytes that are looked at together: one for each bit of a mask.
 pub(super) const BLOCK_BYTES: usize = 64;
 
@@ -31,8 +29,4 @@ impl Masks {
         }
         masks
     }
-}
-
-pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
-    find_end_by(body, start, Masks::portable)
 }

@@ -44,6 +44,8 @@ proptest! {
         let body = format!("{}{rest}", parts.concat());
         let body = body.as_bytes();
         let start = start.min(body.len());
-        prop_assert_eq!(find_end(body, start), reference(body, start));
+        let expected = reference(body, start);
+        prop_assert_eq!(find_end(body, start), expected);
+        prop_assert_eq!(find_end_by(body, start, Masks::portable), expected);
     }
 }

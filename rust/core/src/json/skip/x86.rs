@@ -1,0 +1,230 @@
+//! The masks of a block by the vector instructions of x86-64, the widest that the machine has.
+//!
+//! `unsafe` stands here for two things. Vectors are loaded from a reference to 64 bytes, so they
+//! lie inside of it. A function with instructions that not every machine has is called behind the
+//! question whether this one has them.
+
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8,
+    _mm_or_si128, _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
+    _mm256_movemask_epi8, _mm256_set1_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
+    _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8,
+};
+
+use super::masks::{BLOCK_BYTES, Masks};
+use super::{End, find_end_by};
+
+const QUOTE: i8 = b'"'.cast_signed();
+const BACKSLASH: i8 = b'\\'.cast_signed();
+const LETTER_N: i8 = b'n'.cast_signed();
+const BLANK: i8 = b' '.cast_signed();
+const LAST_CONTROL: i8 = BLANK - 1;
+
+/// Names and ids are short: they are found without asking what else the machine can do.
+const SHORT_BYTES: usize = 32;
+
+/// Finds the end of a string; see [`find_end`](super::find_end).
+#[inline]
+pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
+    match find_short(body, start) {
+        Some(end) => Some(end),
+        None => find_long(body, start),
+    }
+}
+
+/// The end of a string that ends soon and has nothing special in it.
+#[inline]
+fn find_short(body: &[u8], start: usize) -> Option<End> {
+    let bytes = body.get(start..)?.first_chunk::<SHORT_BYTES>()?;
+    #[expect(unsafe_code, reason = "every x86-64 machine has these instructions")]
+    // SAFETY: SSE2 is part of x86-64.
+    let (quote, special) = unsafe { short_masks(bytes) };
+    let before = (quote & quote.wrapping_neg()).wrapping_sub(1);
+    if quote == 0 || special & before != 0 {
+        return None;
+    }
+    Some(End {
+        end: start + quote.trailing_zeros() as usize,
+        has_escapes: false,
+        is_ascii: true,
+    })
+}
+
+/// Where quotes are, and where anything is that makes a string special.
+#[inline]
+#[target_feature(enable = "sse2")]
+#[expect(unsafe_code, reason = "loads of two halves of a reference to 32 bytes")]
+fn short_masks(bytes: &[u8; SHORT_BYTES]) -> (u32, u32) {
+    let at = bytes.as_ptr().cast::<__m128i>();
+    // SAFETY: both halves lie inside of `bytes`, and no alignment is asked for.
+    let halves = unsafe { [_mm_loadu_si128(at), _mm_loadu_si128(at.add(1))] };
+    let (low_quote, low_special) = short_masks_of(halves[0]);
+    let (high_quote, high_special) = short_masks_of(halves[1]);
+    (
+        low_quote | high_quote << 16,
+        low_special | high_special << 16,
+    )
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn short_masks_of(half: __m128i) -> (u32, u32) {
+    let quote = _mm_cmpeq_epi8(half, _mm_set1_epi8(QUOTE));
+    let backslash = _mm_cmpeq_epi8(half, _mm_set1_epi8(BACKSLASH));
+    let smaller = _mm_min_epu8(half, _mm_set1_epi8(LAST_CONTROL));
+    let control = _mm_cmpeq_epi8(smaller, half);
+    // The highest bit of what is no ASCII is set already.
+    let special = _mm_or_si128(_mm_or_si128(backslash, control), half);
+    (bits_128(quote), bits_128(special))
+}
+
+#[expect(
+    unsafe_code,
+    reason = "instructions that not every machine has, after asking for them"
+)]
+fn find_long(body: &[u8], start: usize) -> Option<End> {
+    if is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+    {
+        // SAFETY: the machine has just said that it has these instructions.
+        return unsafe { find_by_avx512(body, start) };
+    }
+    if is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+    {
+        // SAFETY: the machine has just said that it has these instructions.
+        return unsafe { find_by_avx2(body, start) };
+    }
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { find_by_sse2(body, start) }
+}
+
+#[target_feature(enable = "sse2")]
+fn find_by_sse2(body: &[u8], start: usize) -> Option<End> {
+    find_end_by(body, start, |block| masks_by_sse2(block))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
+fn find_by_avx512(body: &[u8], start: usize) -> Option<End> {
+    find_end_by(body, start, |block| masks_by_avx512(block))
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn find_by_avx2(body: &[u8], start: usize) -> Option<End> {
+    find_end_by(body, start, |block| masks_by_avx2(block))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+#[expect(unsafe_code, reason = "a load from a reference to 64 bytes")]
+fn masks_by_avx512(block: &[u8; BLOCK_BYTES]) -> Masks {
+    // SAFETY: the load takes exactly the 64 bytes of `block`, and asks for no alignment.
+    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast::<__m512i>()) };
+    Masks {
+        quote: _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(QUOTE)),
+        backslash: _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(BACKSLASH)),
+        control: _mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(BLANK)),
+        high: _mm512_movepi8_mask(bytes),
+        letter_n: _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(LETTER_N)),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+#[expect(unsafe_code, reason = "loads of two halves of a reference to 64 bytes")]
+fn masks_by_avx2(block: &[u8; BLOCK_BYTES]) -> Masks {
+    let at = block.as_ptr().cast::<__m256i>();
+    // SAFETY: both halves lie inside of `block`, and no alignment is asked for.
+    let halves = unsafe { [_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))] };
+    let [low, high] = halves;
+    let same = |byte: i8| {
+        let wanted = _mm256_set1_epi8(byte);
+        bits_256(_mm256_cmpeq_epi8(low, wanted)) | bits_256(_mm256_cmpeq_epi8(high, wanted)) << 32
+    };
+    let control = |half: __m256i| {
+        let smaller = _mm256_min_epu8(half, _mm256_set1_epi8(LAST_CONTROL));
+        bits_256(_mm256_cmpeq_epi8(smaller, half))
+    };
+    Masks {
+        quote: same(QUOTE),
+        backslash: same(BACKSLASH),
+        control: control(low) | control(high) << 32,
+        high: bits_256(low) | bits_256(high) << 32,
+        letter_n: same(LETTER_N),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+#[expect(unsafe_code, reason = "loads of four parts of a reference to 64 bytes")]
+fn masks_by_sse2(block: &[u8; BLOCK_BYTES]) -> Masks {
+    let at = block.as_ptr().cast::<__m128i>();
+    let mut masks = Masks::default();
+    for part in 0..4 {
+        // SAFETY: all four parts lie inside of `block`, and no alignment is asked for.
+        let bytes = unsafe { _mm_loadu_si128(at.add(part)) };
+        let place = 16 * part;
+        let same = |byte: i8| u64::from(bits_128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte))));
+        let smaller = _mm_min_epu8(bytes, _mm_set1_epi8(LAST_CONTROL));
+        masks.quote |= same(QUOTE) << place;
+        masks.backslash |= same(BACKSLASH) << place;
+        masks.control |= u64::from(bits_128(_mm_cmpeq_epi8(smaller, bytes))) << place;
+        masks.high |= u64::from(bits_128(bytes)) << place;
+        masks.letter_n |= same(LETTER_N) << place;
+    }
+    masks
+}
+
+/// The highest bit of each byte.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn bits_128(bytes: __m128i) -> u32 {
+    _mm_movemask_epi8(bytes).cast_unsigned()
+}
+
+/// The highest bit of each byte.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bits_256(bytes: __m256i) -> u64 {
+    u64::from(_mm256_movemask_epi8(bytes).cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever this machine has says the same as the portable form.
+        #[test]
+        fn masks_are_the_same(bytes in prop::collection::vec(any::<u8>(), BLOCK_BYTES)) {
+            let block: &[u8; BLOCK_BYTES] = bytes.as_slice().try_into().unwrap();
+            let expected = Masks::portable(block);
+            for masks in masks_of_this_machine(block) {
+                prop_assert_eq!(masks, expected);
+            }
+        }
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "instructions are asked for before they are used"
+    )]
+    fn masks_of_this_machine(block: &[u8; BLOCK_BYTES]) -> Vec<Masks> {
+        // SAFETY: SSE2 is part of x86-64; for the others the machine is asked.
+        let mut found = vec![unsafe { masks_by_sse2(block) }];
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has just said that it has these instructions.
+            found.push(unsafe { masks_by_avx2(block) });
+        }
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the machine has just said that it has these instructions.
+            found.push(unsafe { masks_by_avx512(block) });
+        }
+        found
+    }
+}
