@@ -169,7 +169,10 @@ class Engine:
                 self._fill_gaps(pure.scan_json(body).messages)
 
             def make_plan() -> Plan:
-                wanted = dataclasses.replace(options, rule=self._current_rule())
+                rule = self._current_rule()
+                wanted = (
+                    options if rule == options.rule else dataclasses.replace(options, rule=rule)
+                )
                 return core.plan_json(scan, journal.state.known({}), wanted)
 
             done = journal.transact(make_plan, keeps_failed=True)

@@ -14,6 +14,7 @@ use toolbudget_core::{
 use crate::classes::Classes;
 use crate::error;
 use crate::json_scan::JsonScan;
+use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
 use crate::options::Callbacks;
 use crate::prepared::{Asked, Prepared};
@@ -36,6 +37,7 @@ pub(crate) struct JsonKnowledge<'a, 'py> {
     callbacks: &'a Callbacks<'py>,
     decoded: Vec<OnceCell<Decoded<'py>>>,
     prepared: HashMap<usize, Prepared<'py>>,
+    standing: Standing,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
 }
@@ -48,21 +50,25 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
         known: Known<'py>,
         callbacks: &'a Callbacks<'py>,
     ) -> Self {
+        let results = scan.scan.results();
+        let mut standing = std::mem::take(&mut *scan.standing());
+        standing.check(&known.standing, results.len());
         Self {
             py,
             scan,
             body,
             known,
             callbacks,
-            decoded: scan
-                .scan
-                .results()
-                .iter()
-                .map(|_| OnceCell::new())
-                .collect(),
+            standing,
+            decoded: results.iter().map(|_| OnceCell::new()).collect(),
             prepared: HashMap::new(),
             redaction_failures: PyList::empty(py),
         }
+    }
+
+    /// Gives back to the scan what was learned for the next call.
+    pub(crate) fn settle(self) {
+        *self.scan.standing() = self.standing;
     }
 
     /// The `Key` of a result.
@@ -123,7 +129,10 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
     fn wtf8_of(&self, result: &ResultSpan) -> Vec<u8> {
         let spans = self.scan.scan.texts_of(result).iter();
         let texts = spans.map(|span| JsonText::new(*span, self.body));
-        texts.flat_map(|text| text.as_bytes().to_vec()).collect()
+        texts.fold(Vec::new(), |mut joined, text| {
+            joined.extend_from_slice(text.as_bytes());
+            joined
+        })
     }
 
     fn result(&self, candidate: usize) -> &'a ResultSpan {
@@ -149,9 +158,16 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
         if self.known.is_undecided() {
             return Ok(None);
         }
+        if let Some(decision) = self.standing.get(candidate, self.py) {
+            return Ok(Some(decision));
+        }
         let tool_use_id = self.scan.tool_use_id(candidate, self.py)?;
         let fingerprint = self.scan.fingerprint(candidate, self.py)?;
-        self.known.decision(&tool_use_id, fingerprint)
+        let decision = self.known.decision(&tool_use_id, fingerprint)?;
+        if let Some(decision) = &decision {
+            self.standing.set(candidate, decision);
+        }
+        Ok(decision)
     }
 
     fn unapplied(&mut self, candidate: usize) -> PyResult<Option<PyReplacement<'py>>> {
@@ -172,10 +188,13 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
         let size_chars = self.size_chars(candidate);
         let mut spans = self.scan.scan.texts_of(result).iter();
         let first = spans.find(|text| text.span.start < text.span.end);
-        // Of ordinary text the first byte tells enough; `<` may also stand there as an escape.
+        // Of ordinary text the beginning tells enough; `<` may also stand there as an escape.
         let may_be_framed = first.is_some_and(|text| {
             let raw = text.span.of(self.body);
-            matches!(raw.first(), Some(b'<' | b'\\'))
+            matches!(
+                raw,
+                [b'<', ..] | [b'\\', b'u', b'0', b'0', b'3', b'c' | b'C', ..]
+            )
         });
         if size_chars > REFERENCE_MAX_CHARS || !may_be_framed {
             return Ok(false);

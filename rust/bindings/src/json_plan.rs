@@ -34,14 +34,16 @@ pub(crate) fn plan<'py>(
     let known = Known::read(known)?;
     let mut knowledge = JsonKnowledge::new(py, scan, body, known, &options.callbacks);
     let plan = toolbudget_core::plan(&survey, &options.core, &mut knowledge)?;
-    Writer {
+    let written = Writer {
         py,
         classes: Classes::get(py)?,
         scan,
         survey: &survey,
         knowledge: &knowledge,
     }
-    .plan(&plan)
+    .plan(&plan)?;
+    knowledge.settle();
+    Ok(written)
 }
 
 /// Writes the core's plan as Python's.

@@ -1,5 +1,7 @@
 //! A body that was scanned, as an object of Python's.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString};
@@ -8,6 +10,7 @@ use toolbudget_core::json::{Earlier, JsonError, JsonText, Recalled, Scan, recall
 
 use crate::classes::Classes;
 use crate::error;
+use crate::json_standing::Standing;
 use crate::text::{self, PyText};
 
 /// From so many bytes on, other threads may run meanwhile: less is done before one could begin.
@@ -21,6 +24,7 @@ pub(crate) struct JsonScan {
     pub(crate) scan: Scan,
     pub(crate) fingerprints: Vec<Fingerprint>,
     objects: Vec<Objects>,
+    standing: Mutex<Standing>,
 }
 
 /// What was made for a result when it was asked for; the next scan takes it over.
@@ -51,8 +55,10 @@ impl JsonScan {
             (Some(origin), Some(earlier)) => earlier.objects[*origin].share(py),
             _ => Objects::new(),
         });
+        let standing = earlier.map(|earlier| earlier.standing().share(&recalled.origins, py));
         Ok(Self {
             body: body.clone().unbind(),
+            standing: Mutex::new(standing.unwrap_or_default()),
             objects: objects.collect(),
             scan,
             fingerprints: recalled.fingerprints,
@@ -65,6 +71,11 @@ impl JsonScan {
 
     pub(crate) fn bytes<'a>(&'a self, py: Python<'a>) -> &'a [u8] {
         self.body.as_bytes(py)
+    }
+
+    /// What is remembered about decisions.
+    pub(crate) fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The id of a result.

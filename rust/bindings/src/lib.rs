@@ -12,6 +12,7 @@ mod json_knowledge;
 mod json_plan;
 mod json_rewrite;
 mod json_scan;
+mod json_standing;
 mod knowledge;
 mod known;
 mod number;

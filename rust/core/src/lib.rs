@@ -26,6 +26,7 @@ mod collect;
 mod decision;
 mod fingerprint;
 mod group;
+mod hasher;
 pub mod json;
 mod limit;
 mod plan;

@@ -1,17 +1,20 @@
 //! The texts of JSON strings: decoded to WTF-8, compared, fingerprinted.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 use std::rc::Rc;
+use std::sync::OnceLock;
+
+use twox_hash::XxHash3_128;
 
 use super::cursor::TextSpan;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::size::count_chars;
 
 /// Decoded text is hashed whenever so much of it has come together: it is still in the cache then.
-const PIECE_BYTES: usize = 1 << 14;
+const PIECE_BYTES: usize = 1 << 12;
 
 /// Looked at together while text is decoded.
-const WORD_BYTES: usize = 8;
+const STEP_BYTES: usize = 16;
 
 /// What an escape of one letter stands for.
 const fn unescaped(letter: u8) -> u8 {
@@ -63,62 +66,93 @@ pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
 
 /// Decodes piece by piece. A piece may end inside a character.
 fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
-    let mut piece = Vec::with_capacity(PIECE_BYTES.min(raw.len()) + WORD_BYTES);
+    let mut piece = [0; PIECE_BYTES + STEP_BYTES];
+    let mut size = 0;
     let mut rest = raw;
-    while let Some(word) = rest.first_chunk::<WORD_BYTES>() {
-        let plain = plain_bytes(u64::from_le_bytes(*word));
-        // The whole word is written, and what does not belong there is overwritten next: copies of
+    while let Some(step) = rest.first_chunk::<STEP_BYTES>() {
+        // The whole step is copied, and what does not belong there is overwritten next: copies of
         // one length are faster than those of just enough.
-        let end = piece.len() + plain;
-        piece.extend_from_slice(word);
-        piece.truncate(end);
+        piece[size..size + STEP_BYTES].copy_from_slice(step);
+        let plain = plain_bytes(step);
+        size += plain;
         rest = &rest[plain..];
-        if plain < WORD_BYTES {
-            rest = push_unescaped(&rest[1..], &mut piece);
+        if plain < STEP_BYTES {
+            let escape = unescape(&rest[1..]);
+            piece[size..size + escape.size].copy_from_slice(&escape.bytes[..escape.size]);
+            size += escape.size;
+            rest = escape.rest;
         }
-        if piece.len() >= PIECE_BYTES {
-            take(&piece);
-            piece.clear();
+        if size >= PIECE_BYTES - STEP_BYTES {
+            take(&piece[..size]);
+            size = 0;
         }
     }
     while let Some((&byte, behind)) = rest.split_first() {
         if byte == b'\\' {
-            rest = push_unescaped(behind, &mut piece);
+            let escape = unescape(behind);
+            piece[size..size + escape.size].copy_from_slice(&escape.bytes[..escape.size]);
+            size += escape.size;
+            rest = escape.rest;
         } else {
-            piece.push(byte);
+            piece[size] = byte;
+            size += 1;
             rest = behind;
         }
     }
-    take(&piece);
+    take(&piece[..size]);
 }
 
-/// How many bytes of a word, from the first on, are no backslash.
-const fn plain_bytes(word: u64) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let difference = word ^ (ONES * b'\\' as u64);
+/// How many bytes of a step, from the first on, are no backslash.
+fn plain_bytes(step: &[u8; STEP_BYTES]) -> usize {
+    const ONES: u128 = u128::MAX / 0xFF;
+    let difference = u128::from_le_bytes(*step) ^ (ONES * b'\\' as u128);
     // The lowest bit that is set is that of the first byte that is zero.
     let zeros = difference.wrapping_sub(ONES) & !difference & (ONES << 7);
     (zeros.trailing_zeros() / 8) as usize
 }
 
-/// Adds what an escape stands for; `escape` begins behind its backslash. Gives what follows it.
-fn push_unescaped<'a>(escape: &'a [u8], decoded: &mut Vec<u8>) -> &'a [u8] {
+/// What an escape stands for.
+struct Unescaped<'a> {
+    bytes: [u8; 4],
+    size: usize,
+    /// What follows the escape.
+    rest: &'a [u8],
+}
+
+/// Reads an escape, which begins behind its backslash.
+#[inline]
+fn unescape(escape: &[u8]) -> Unescaped<'_> {
     let Some((&letter, rest)) = escape.split_first() else {
-        return escape;
+        return Unescaped {
+            bytes: [0; 4],
+            size: 0,
+            rest: escape,
+        };
     };
-    if letter != b'u' {
-        decoded.push(unescaped(letter));
-        return rest;
+    if letter == b'u' {
+        return unescape_units(rest);
     }
-    let Some((unit, rest)) = read_unit(rest) else {
-        return rest;
+    Unescaped {
+        bytes: [unescaped(letter), 0, 0, 0],
+        size: 1,
+        rest,
+    }
+}
+
+/// Reads the digits of an escape, and the escape behind it if both make one character.
+fn unescape_units(digits: &[u8]) -> Unescaped<'_> {
+    let Some((unit, rest)) = read_unit(digits) else {
+        return Unescaped {
+            bytes: [0; 4],
+            size: 0,
+            rest: digits,
+        };
     };
     if let Some((low, rest)) = read_low_surrogate(unit, rest) {
-        push_code_point(0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00), decoded);
-        return rest;
+        let point = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+        return encoded(point, rest);
     }
-    push_code_point(unit, decoded);
-    rest
+    encoded(unit, rest)
 }
 
 /// The second half of a pair, if `unit` is a first one.
@@ -139,27 +173,36 @@ fn read_unit(rest: &[u8]) -> Option<(u32, &[u8])> {
     Some((unit, rest))
 }
 
-/// Writes a code point, surrogates as if they were characters.
+/// The bytes of a code point, surrogates as if they were characters.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "each part is cut to what fits into its byte"
 )]
-fn push_code_point(point: u32, decoded: &mut Vec<u8>) {
-    let tail = |shift: u32| 0x80 | (point >> shift & 0x3F) as u8;
-    match point {
-        0..0x80 => decoded.push(point as u8),
-        0x80..0x800 => decoded.extend([0xC0 | (point >> 6) as u8, tail(0)]),
-        0x800..0x1_0000 => decoded.extend([0xE0 | (point >> 12) as u8, tail(6), tail(0)]),
-        _ => decoded.extend([0xF0 | (point >> 18) as u8, tail(12), tail(6), tail(0)]),
-    }
+const fn encoded(point: u32, rest: &[u8]) -> Unescaped<'_> {
+    let tail = [
+        0x80 | (point & 0x3F) as u8,
+        0x80 | (point >> 6 & 0x3F) as u8,
+        0x80 | (point >> 12 & 0x3F) as u8,
+    ];
+    let (bytes, size) = match point {
+        0..0x80 => ([point as u8, 0, 0, 0], 1),
+        0x80..0x800 => ([0xC0 | (point >> 6) as u8, tail[0], 0, 0], 2),
+        0x800..0x1_0000 => ([0xE0 | (point >> 12) as u8, tail[1], tail[0], 0], 3),
+        _ => ([0xF0 | (point >> 18) as u8, tail[2], tail[1], tail[0]], 4),
+    };
+    Unescaped { bytes, size, rest }
 }
 
 /// A text of a body as a key: borrowed where its bytes are those of the body.
 #[derive(Clone, Debug)]
-pub enum JsonText<'a> {
-    /// The bytes between the quotes.
+pub struct JsonText<'a> {
+    bytes: Bytes<'a>,
+    hash: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Bytes<'a> {
     Raw(&'a [u8]),
-    /// Text that had escapes.
     Decoded(Rc<[u8]>),
 }
 
@@ -168,16 +211,24 @@ impl<'a> JsonText<'a> {
     #[must_use]
     pub fn new(text: TextSpan, body: &'a [u8]) -> Self {
         let raw = text.span.of(body);
-        if text.has_escapes {
-            Self::Decoded(decode_text(raw).into())
+        let bytes = if text.has_escapes {
+            Bytes::Decoded(decode_text(raw).into())
         } else {
-            Self::Raw(raw)
-        }
+            Bytes::Raw(raw)
+        };
+        let hash = keyed_hash(bytes.as_slice());
+        Self { bytes, hash }
     }
 
     /// The text in WTF-8.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+}
+
+impl Bytes<'_> {
+    fn as_slice(&self) -> &[u8] {
         match self {
             Self::Raw(bytes) => bytes,
             Self::Decoded(bytes) => bytes,
@@ -185,15 +236,26 @@ impl<'a> JsonText<'a> {
     }
 }
 
+/// A hash that nobody outside of this process can foresee: ids come from anywhere.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "each half is as good as the other"
+)]
+fn keyed_hash(text: &[u8]) -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    let seed = *SEED.get_or_init(|| RandomState::new().hash_one(0_u8));
+    XxHash3_128::oneshot_with_seed(seed, text) as u64
+}
+
 impl Hash for JsonText<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_bytes().hash(state);
+        state.write_u64(self.hash);
     }
 }
 
 impl PartialEq for JsonText<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.as_bytes() == other.as_bytes()
+        self.hash == other.hash && self.as_bytes() == other.as_bytes()
     }
 }
 
