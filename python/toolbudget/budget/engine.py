@@ -178,7 +178,8 @@ class Engine:
             done = journal.transact(make_plan, keeps_failed=True)
             self._last_scan, self._last_messages = scan, ()
             self._keeps_history = False
-        output = put_together(scan, changes_of(done.plan, done.outcome))
+            # Before another call takes over what is known about this body.
+            output = put_together(scan, changes_of(done.plan, done.outcome))
         report = report_of(
             done, limit=options.limit, accounting=options.accounting, started_s=started_s
         )

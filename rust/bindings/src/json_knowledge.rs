@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toolbudget_core::json::{JsonText, ResultSpan};
+use toolbudget_core::json::{JsonName, ResultSpan, text_of};
 use toolbudget_core::{
     Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, is_framed_reference,
 };
 
 use crate::classes::Classes;
 use crate::error;
-use crate::json_scan::JsonScan;
+use crate::json_scan::Scanned;
 use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
 use crate::options::Callbacks;
@@ -31,13 +31,13 @@ pub(crate) struct Decoded<'py> {
 /// The knowledge of one call. Nothing is decoded before it is asked for.
 pub(crate) struct JsonKnowledge<'a, 'py> {
     py: Python<'py>,
-    scan: &'a JsonScan,
+    scan: &'a Scanned,
     body: &'a [u8],
     known: Known<'py>,
     callbacks: &'a Callbacks<'py>,
     decoded: Vec<OnceCell<Decoded<'py>>>,
     prepared: HashMap<usize, Prepared<'py>>,
-    standing: Standing,
+    standing: &'a mut Standing,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
 }
@@ -45,13 +45,13 @@ pub(crate) struct JsonKnowledge<'a, 'py> {
 impl<'a, 'py> JsonKnowledge<'a, 'py> {
     pub(crate) fn new(
         py: Python<'py>,
-        scan: &'a JsonScan,
+        scan: &'a Scanned,
+        standing: &'a mut Standing,
         body: &'a [u8],
         known: Known<'py>,
         callbacks: &'a Callbacks<'py>,
     ) -> Self {
         let results = scan.scan.results();
-        let mut standing = std::mem::take(&mut *scan.standing());
         standing.check(&known.standing, results.len());
         Self {
             py,
@@ -66,15 +66,10 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
         }
     }
 
-    /// Gives back to the scan what was learned for the next call.
-    pub(crate) fn settle(self) {
-        *self.scan.standing() = self.standing;
-    }
-
     /// The `Key` of a result.
     pub(crate) fn key(&self, candidate: usize) -> PyResult<Bound<'py, PyAny>> {
         let classes = Classes::get(self.py)?;
-        let tool_use_id = self.scan.tool_use_id(candidate, self.py)?;
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
         let fields = (
             tool_use_id.as_object(),
             self.scan.fingerprint(candidate, self.py)?,
@@ -120,17 +115,17 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
     /// The text of a result.
     fn decode_texts(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyString>> {
         if let [span] = self.scan.scan.texts_of(result) {
-            let text = JsonText::new(*span, self.body);
-            return text::from_wtf8(self.py, text.as_bytes());
+            let text = text_of(*span, self.body);
+            return text::from_wtf8(self.py, &text);
         }
         text::from_wtf8(self.py, &self.wtf8_of(result))
     }
 
     fn wtf8_of(&self, result: &ResultSpan) -> Vec<u8> {
         let spans = self.scan.scan.texts_of(result).iter();
-        let texts = spans.map(|span| JsonText::new(*span, self.body));
+        let texts = spans.map(|span| text_of(*span, self.body));
         texts.fold(Vec::new(), |mut joined, text| {
-            joined.extend_from_slice(text.as_bytes());
+            joined.extend_from_slice(&text);
             joined
         })
     }
@@ -145,7 +140,7 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
 }
 
 impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
-    type Text = JsonText<'a>;
+    type Text = JsonName<'a>;
     type Recorded = PyReplacement<'py>;
     type Built = Replacement;
     type Error = PyErr;
@@ -161,7 +156,7 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
         if let Some(decision) = self.standing.get(candidate, self.py) {
             return Ok(Some(decision));
         }
-        let tool_use_id = self.scan.tool_use_id(candidate, self.py)?;
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
         let fingerprint = self.scan.fingerprint(candidate, self.py)?;
         let decision = self.known.decision(&tool_use_id, fingerprint)?;
         if let Some(decision) = &decision {
@@ -172,7 +167,7 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
 
     fn unapplied(&mut self, candidate: usize) -> PyResult<Option<PyReplacement<'py>>> {
         self.known
-            .unapplied(&self.scan.tool_use_id(candidate, self.py)?)
+            .unapplied(&self.scan.tool_use_id(candidate, self.body, self.py)?)
     }
 
     fn is_known_replacement(&mut self, candidate: usize) -> PyResult<bool> {
@@ -186,17 +181,7 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
     fn is_framed(&mut self, candidate: usize) -> PyResult<bool> {
         let result = self.result(candidate);
         let size_chars = self.size_chars(candidate);
-        let mut spans = self.scan.scan.texts_of(result).iter();
-        let first = spans.find(|text| text.span.start < text.span.end);
-        // Of ordinary text the beginning tells enough; `<` may also stand there as an escape.
-        let may_be_framed = first.is_some_and(|text| {
-            let raw = text.span.of(self.body);
-            matches!(
-                raw,
-                [b'<', ..] | [b'\\', b'u', b'0', b'0', b'3', b'c' | b'C', ..]
-            )
-        });
-        if size_chars > REFERENCE_MAX_CHARS || !may_be_framed {
+        if size_chars > REFERENCE_MAX_CHARS || !result.may_be_framed {
             return Ok(false);
         }
         Ok(is_framed_reference(&self.wtf8_of(result), size_chars))
@@ -214,7 +199,7 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
                 Ok(true)
             }
             Err(error) => {
-                let tool_use_id = self.scan.tool_use_id(candidate, self.py)?;
+                let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
                 let failure = (tool_use_id.as_object(), error.into_value(self.py));
                 self.redaction_failures.append(failure)?;
                 Ok(false)
@@ -227,7 +212,7 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
             .prepared
             .remove(&candidate)
             .unwrap_or_else(Prepared::unredacted);
-        let tool_use_id = self.scan.tool_use_id(candidate, self.py)?;
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
         let decoded = self.decoded(candidate)?;
         let asked = Asked {
             tool_use_id: &tool_use_id,

@@ -2,14 +2,15 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use toolbudget_core::json::{JsonText, survey};
+use toolbudget_core::json::{JsonName, survey};
 use toolbudget_core::{Choice, Replacement, Survey, Totals};
 
 use crate::classes::{Classes, make};
 use crate::collect::counter;
 use crate::error;
 use crate::json_knowledge::JsonKnowledge;
-use crate::json_scan::JsonScan;
+use crate::json_scan::{JsonScan, Scanned};
+use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
 use crate::number;
 use crate::options::PlanOptions;
@@ -24,34 +25,49 @@ pub(crate) fn plan<'py>(
     options: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = scan.py();
-    let scan = scan.get();
-    let body = scan.bytes(py);
+    let body = scan.get().body(py).as_bytes();
+    scan.get().with(py, |scanned| {
+        let mut standing = std::mem::take(&mut scanned.standing);
+        let written = plan_scanned(scanned, &mut standing, body, known, options);
+        scanned.standing = standing;
+        written
+    })
+}
+
+fn plan_scanned<'py>(
+    scan: &Scanned,
+    standing: &mut Standing,
+    body: &[u8],
+    known: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = known.py();
     let options = PlanOptions::read(options)?;
     let survey = survey(&scan.scan, body, &scan.fingerprints, |name| {
-        let name = text::from_wtf8(py, name.as_bytes())?;
+        let name = text::from_wtf8(py, &name.text())?;
         options.is_exempt_tool.call1((name,))?.is_truthy()
     })?;
     let known = Known::read(known)?;
-    let mut knowledge = JsonKnowledge::new(py, scan, body, known, &options.callbacks);
+    let mut knowledge = JsonKnowledge::new(py, scan, standing, body, known, &options.callbacks);
     let plan = toolbudget_core::plan(&survey, &options.core, &mut knowledge)?;
-    let written = Writer {
+    Writer {
         py,
         classes: Classes::get(py)?,
         scan,
+        body,
         survey: &survey,
         knowledge: &knowledge,
     }
-    .plan(&plan)?;
-    knowledge.settle();
-    Ok(written)
+    .plan(&plan)
 }
 
 /// Writes the core's plan as Python's.
 struct Writer<'a, 'py> {
     py: Python<'py>,
     classes: &'static Classes,
-    scan: &'a JsonScan,
-    survey: &'a Survey<JsonText<'a>>,
+    scan: &'a Scanned,
+    body: &'a [u8],
+    survey: &'a Survey<JsonName<'a>>,
     knowledge: &'a JsonKnowledge<'a, 'py>,
 }
 
@@ -159,7 +175,7 @@ impl<'py> Writer<'_, 'py> {
         let place = &self.scan.scan.results()[index];
         let decoded = self.knowledge.decoded(index)?;
         let tool_name = candidate.tool_name.as_ref();
-        let tool_use_id = self.scan.tool_use_id(index, self.py)?;
+        let tool_use_id = self.scan.tool_use_id(index, self.body, self.py)?;
         let arguments = (
             tool_use_id.as_object(),
             &decoded.content,
@@ -167,7 +183,7 @@ impl<'py> Writer<'_, 'py> {
             place.message_index,
             place.block_index,
             tool_name
-                .map(|name| text::from_wtf8(self.py, name.as_bytes()))
+                .map(|name| text::from_wtf8(self.py, &name.text()))
                 .transpose()?,
             candidate.is_exempt,
             decoded.texts.to_tuple(self.py)?,

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyString};
-use toolbudget_core::json::{Splice, replace_content};
+use toolbudget_core::json::{ResultSpan, Splice, replace_content};
 
 use crate::items::Items;
 use crate::json_scan::{JsonScan, LARGE_BYTES};
@@ -21,7 +21,7 @@ pub(crate) fn rewrite<'py>(
     if splices.is_empty() {
         return Ok(scan.body(py).clone());
     }
-    let body = scan.bytes(py);
+    let body = scan.body(py).as_bytes();
     let removed_bytes: usize = splices.iter().map(|it| it.span.of(body).len()).sum();
     let added_bytes: usize = splices.iter().map(|it| it.data.len()).sum();
     let size_bytes = body.len() - removed_bytes + added_bytes;
@@ -91,22 +91,28 @@ fn part<'py>(
 /// What changes come to in the bytes, in their order.
 fn splices_of(scan: &JsonScan, changes: &Bound<'_, PyAny>) -> PyResult<Vec<Splice>> {
     let py = changes.py();
-    let body = scan.bytes(py);
-    let results = scan.scan.results();
-    let mut splices = Vec::new();
-    for change in Items::of(changes)? {
-        let change = change?;
-        let message_index: usize = change.getattr(intern!(py, "message_index"))?.extract()?;
-        let block_index: usize = change.getattr(intern!(py, "block_index"))?.extract()?;
-        let wanted = (message_index, block_index);
-        let place = results.binary_search_by_key(&wanted, |it| (it.message_index, it.block_index));
-        let Ok(place) = place else {
-            return Err(PyIndexError::new_err("no result stands there"));
-        };
-        let text = change.getattr(intern!(py, "replacement"))?;
-        let text = Wtf8::of(text.cast::<PyString>()?)?;
-        splices.push(replace_content(&results[place], text.as_bytes()?, body));
-    }
-    splices.sort_by_key(|splice| splice.span.start);
-    Ok(splices)
+    let body = scan.body(py).as_bytes();
+    scan.with(py, |scanned| {
+        let results = scanned.scan.results();
+        let mut splices = Vec::new();
+        for change in Items::of(changes)? {
+            splices.push(splice_of(&change?, results, body)?);
+        }
+        splices.sort_by_key(|splice| splice.span.start);
+        Ok(splices)
+    })
+}
+
+fn splice_of(change: &Bound<'_, PyAny>, results: &[ResultSpan], body: &[u8]) -> PyResult<Splice> {
+    let py = change.py();
+    let message_index: usize = change.getattr(intern!(py, "message_index"))?.extract()?;
+    let block_index: usize = change.getattr(intern!(py, "block_index"))?.extract()?;
+    let wanted = (message_index, block_index);
+    let place = results.binary_search_by_key(&wanted, |it| (it.message_index, it.block_index));
+    let Ok(place) = place else {
+        return Err(PyIndexError::new_err("no result stands there"));
+    };
+    let text = change.getattr(intern!(py, "replacement"))?;
+    let text = Wtf8::of(text.cast::<PyString>()?)?;
+    Ok(replace_content(&results[place], text.as_bytes()?, body))
 }

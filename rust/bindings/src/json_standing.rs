@@ -24,19 +24,17 @@ enum Remembered {
 }
 
 impl Standing {
-    /// Begins for a scan, with what is known about results of the scan before.
-    pub(crate) fn share(&self, origins: &[Option<usize>], py: Python<'_>) -> Self {
-        let of = |origin: &Option<usize>| match origin.and_then(|it| self.decisions.get(it)) {
-            None | Some(Remembered::Unknown) => Remembered::Unknown,
-            Some(Remembered::Kept) => Remembered::Kept,
-            Some(Remembered::Replaced(text, size_chars)) => {
-                Remembered::Replaced(text.clone_ref(py), *size_chars)
-            }
-        };
-        Self {
-            token: self.token.as_ref().map(|token| token.clone_ref(py)),
-            decisions: origins.iter().map(of).collect(),
-        }
+    /// Keeps what is known about the first results, and about those others that have an origin
+    /// among the results from `first` on.
+    pub(crate) fn move_on(&mut self, reused: usize, first: usize, origins: &[Option<usize>]) {
+        let mut left = self.decisions.split_off(first.min(self.decisions.len()));
+        self.decisions.truncate(reused);
+        self.decisions.resize_with(reused, Remembered::default);
+        let moved = origins.iter().map(|origin| {
+            let known = origin.and_then(|origin| left.get_mut(origin));
+            known.map(std::mem::take).unwrap_or_default()
+        });
+        self.decisions.extend(moved);
     }
 
     /// Forgets everything, unless it still stands.

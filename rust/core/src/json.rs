@@ -9,6 +9,7 @@ mod cursor;
 mod document;
 mod element;
 mod error;
+mod names;
 mod recall;
 mod resume;
 mod skip;
@@ -17,12 +18,13 @@ mod text;
 
 pub use collect::survey;
 pub use cursor::{Span, TextSpan};
-pub use document::Scan;
+pub use document::{Leftover, Scan};
 pub use element::{CallSpan, Event, ResultSpan, TurnSpan};
 pub use error::{JsonError, Problem};
+pub use names::{JsonName, Name};
 pub use recall::{Earlier, Recalled, recall};
 pub use splice::{Splice, encode_text, replace_content};
-pub use text::{JsonText, decode_text, fingerprint_spans};
+pub use text::{JsonText, decode_text, fingerprint_spans, text_of};
 
 #[cfg(test)]
 mod tests;

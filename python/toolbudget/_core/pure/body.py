@@ -74,7 +74,8 @@ def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
 
     Args:
         body: A request body, a list of messages, or the records of a transcript, as JSON in UTF-8.
-        earlier: The scan of the body before; the result does not depend on it.
+        earlier: The scan of the body before, which must not be used afterwards; the result does not
+            depend on it.
 
     Raises:
         InvalidMessageError: It is malformed, or holds no messages; the message names the byte.

@@ -1,9 +1,8 @@
 //! Telling the collector what a scan has met.
 
-use super::cursor::TextSpan;
 use super::document::Scan;
 use super::element::{Event, TurnSpan};
-use super::text::JsonText;
+use super::names::{JsonName, Name};
 use crate::calls::Call;
 use crate::collect::{Collector, Found, Survey};
 use crate::fingerprint::Fingerprint;
@@ -16,12 +15,12 @@ use crate::group::Chain;
 ///
 /// Those of `is_exempt_tool`, which is asked once for each name.
 pub fn survey<'a, E>(
-    scan: &Scan,
+    scan: &'a Scan,
     body: &'a [u8],
     fingerprints: &[Fingerprint],
-    is_exempt_tool: impl FnMut(&JsonText<'a>) -> Result<bool, E>,
-) -> Result<Survey<JsonText<'a>>, E> {
-    let text = |span: TextSpan| JsonText::new(span, body);
+    is_exempt_tool: impl FnMut(&JsonName<'a>) -> Result<bool, E>,
+) -> Result<Survey<JsonName<'a>>, E> {
+    let text = |name: Name| JsonName::new(name, &scan.names, body);
     let chain = |turn: &TurnSpan| Chain {
         is_sidechain: turn.is_sidechain,
         agent_id: turn.agent_id.map(text),
@@ -43,7 +42,7 @@ pub fn survey<'a, E>(
             ),
             Event::User(turn) => collector.begin_user(turn.message_index, chain(turn)),
             Event::Result(index) => collector.add_result(Found {
-                tool_use_id: text(scan.results()[*index].tool_use_id),
+                tool_use_id: text(scan.results()[*index].name),
                 size_chars: fingerprints[*index].size_chars,
                 has_toolset: scan.results()[*index].has_toolset,
             }),

@@ -3,6 +3,7 @@
 use super::cursor::{Cursor, TextSpan};
 use super::element::{Elements, Event, ResultSpan};
 use super::error::{JsonError, Problem};
+use super::names::Names;
 use super::resume;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -19,13 +20,14 @@ pub(super) enum Form {
 }
 
 /// What was there when an element had been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark {
     /// The byte behind the element.
     pub(super) end: usize,
     pub(super) events: usize,
     pub(super) results: usize,
     pub(super) texts: usize,
+    pub(super) names: usize,
 }
 
 /// What a body holds, as spans of it.
@@ -35,7 +37,7 @@ pub(super) struct Mark {
 ///
 /// let body = br#"{"messages":[{"role":"user","content":[
 ///     {"type":"tool_result","tool_use_id":"t1","content":"long"}]}]}"#;
-/// let scan = Scan::of(body, None)?;
+/// let scan = Scan::of(body)?;
 /// assert!(matches!(scan.events(), [Event::User(_), Event::Result(0)]));
 /// assert_eq!(scan.results()[0].content.of(body), br#""long""#);
 /// # Ok::<(), toolbudget_core::json::JsonError>(())
@@ -50,18 +52,35 @@ pub struct Scan {
     pub(super) events: Vec<Event>,
     pub(super) results: Vec<ResultSpan>,
     pub(super) texts: Vec<TextSpan>,
+    pub(super) names: Names,
     reused_results: usize,
 }
 
 impl Scan {
-    /// Scans a body. What it has in common with an earlier one, from its beginning on, is not
-    /// looked at again.
+    /// Scans a body that nothing is known of.
     ///
     /// # Errors
     ///
     /// It is malformed, or holds no messages.
-    pub fn of(body: &[u8], earlier: Option<(&[u8], &Self)>) -> Result<Self, JsonError> {
-        scan(body, earlier).map_err(|error| error.within(body))
+    pub fn of(body: &[u8]) -> Result<Self, JsonError> {
+        scan_all(body).map_err(|error| error.within(body))
+    }
+
+    /// Scans a body that may go on from an earlier one. What both have in common, from their
+    /// beginning on, is not looked at again; of the results of the earlier one the others are left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`of`](Self::of).
+    pub fn after(self, earlier_body: &[u8], body: &[u8]) -> Result<(Self, Leftover), JsonError> {
+        let Some(start) = resume::find_start(body, earlier_body, &self) else {
+            let leftover = Leftover {
+                first: 0,
+                results: self.results,
+            };
+            return Ok((Self::of(body)?, leftover));
+        };
+        scan_on(body, self, start).map_err(|error| error.within(body))
     }
 
     /// What was met, in order.
@@ -77,7 +96,8 @@ impl Scan {
     }
 
     /// How many results, from the first on, were taken over from the earlier scan.
-    pub(super) const fn reused_results(&self) -> usize {
+    #[must_use]
+    pub const fn reused_results(&self) -> usize {
         self.reused_results
     }
 
@@ -90,12 +110,28 @@ impl Scan {
     }
 }
 
-fn scan(body: &[u8], earlier: Option<(&[u8], &Scan)>) -> Result<Scan, JsonError> {
-    if let Some((earlier_body, earlier)) = earlier
-        && let Some(start) = resume::find_start(body, earlier_body, earlier)
-    {
-        return scan_on(body, earlier, start);
+/// Results of an earlier scan that are not part of the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftover {
+    first: usize,
+    results: Vec<ResultSpan>,
+}
+
+impl Leftover {
+    /// Which result of the earlier scan the first one is.
+    #[must_use]
+    pub const fn first(&self) -> usize {
+        self.first
     }
+
+    /// The results, in order, to the last one of the earlier scan.
+    #[must_use]
+    pub fn results(&self) -> &[ResultSpan] {
+        &self.results
+    }
+}
+
+fn scan_all(body: &[u8]) -> Result<Scan, JsonError> {
     if body.starts_with(BYTE_ORDER_MARK) {
         return Err(JsonError::new(Problem::ByteOrderMark, 0));
     }
@@ -113,15 +149,20 @@ fn scan(body: &[u8], earlier: Option<(&[u8], &Scan)>) -> Result<Scan, JsonError>
 }
 
 /// Goes on behind what an earlier scan has read.
-fn scan_on(body: &[u8], earlier: &Scan, start: resume::Start) -> Result<Scan, JsonError> {
-    let cursor = Cursor::new(body, start.at);
-    let mut scanner = Scanner::new(cursor, earlier.form);
-    scanner.take_over(earlier, start.elements);
-    match earlier.form {
+fn scan_on(
+    body: &[u8],
+    earlier: Scan,
+    start: resume::Start,
+) -> Result<(Scan, Leftover), JsonError> {
+    let form = earlier.form;
+    let mut scanner = Scanner::new(Cursor::new(body, start.at), form);
+    let leftover = scanner.take_over(earlier, start.elements);
+    let scan = match form {
         Form::List => scanner.scan_list(true),
         Form::Body => scanner.scan_body(true),
         Form::Records => scanner.scan_records(),
-    }
+    };
+    Ok((scan?, leftover))
 }
 
 struct Scanner<'a> {
@@ -150,19 +191,26 @@ impl<'a> Scanner<'a> {
         &mut self.elements.cursor
     }
 
-    /// Begins with the first elements of an earlier scan.
-    fn take_over(&mut self, earlier: &Scan, elements: usize) {
-        self.marks.extend_from_slice(&earlier.marks[..elements]);
-        if let Some(mark) = self.marks.last() {
-            let events = &earlier.events[..mark.events];
-            self.elements.events.extend_from_slice(events);
-            let texts = &earlier.texts[..mark.texts];
-            self.elements.texts.extend_from_slice(texts);
-            let results = &earlier.results[..mark.results];
-            self.elements.results.extend_from_slice(results);
-            self.reused_results = mark.results;
-        }
+    /// Begins with the first elements of an earlier scan; gives the results of the others.
+    fn take_over(&mut self, earlier: Scan, elements: usize) -> Leftover {
+        let mark = elements.checked_sub(1).map(|last| earlier.marks[last]);
+        let mark = mark.unwrap_or_default();
         self.has_messages = earlier.begins_as_body;
+        self.reused_results = mark.results;
+        self.marks = earlier.marks;
+        self.marks.truncate(elements);
+        let found = &mut self.elements;
+        found.events = earlier.events;
+        found.events.truncate(mark.events);
+        found.texts = earlier.texts;
+        found.texts.truncate(mark.texts);
+        found.names = earlier.names;
+        found.names.truncate(mark.names);
+        found.results = earlier.results;
+        Leftover {
+            first: mark.results,
+            results: found.results.split_off(mark.results),
+        }
     }
 
     /// Reads a list; `is_inside` if the cursor stands behind one of its elements.
@@ -221,6 +269,7 @@ impl<'a> Scanner<'a> {
         self.elements.events.clear();
         self.elements.results.clear();
         self.elements.texts.clear();
+        self.elements.names.truncate(0);
         self.reused_results = 0;
         if self.cursor().peek() == b'[' {
             return self.messages(false);
@@ -256,6 +305,7 @@ impl<'a> Scanner<'a> {
             events: self.elements.events.len(),
             results: self.elements.results.len(),
             texts: self.elements.texts.len(),
+            names: self.elements.names.len(),
         });
         Ok(())
     }
@@ -270,6 +320,7 @@ impl<'a> Scanner<'a> {
                 events: self.elements.events,
                 results: self.elements.results,
                 texts: self.elements.texts,
+                names: self.elements.names,
                 reused_results: self.reused_results,
             }),
         }

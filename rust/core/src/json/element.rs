@@ -2,6 +2,8 @@
 
 use super::cursor::{Cursor, Span, TextSpan};
 use super::error::JsonError;
+use super::names::{Name, Names};
+use super::text::text_of;
 use crate::calls::is_code_caller;
 use crate::collect::SkipReason;
 
@@ -13,18 +15,18 @@ pub struct TurnSpan {
     /// Whether its record stands beside the main conversation.
     pub is_sidechain: bool,
     /// The agent that its record names.
-    pub agent_id: Option<TextSpan>,
+    pub agent_id: Option<Name>,
     /// The id of an assistant message.
-    pub message_id: Option<TextSpan>,
+    pub message_id: Option<Name>,
 }
 
 /// A call of the assistant message that was begun last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSpan {
     /// What joins it to its result.
-    pub tool_use_id: TextSpan,
+    pub tool_use_id: Name,
     /// The tool, if the call names one.
-    pub tool_name: Option<TextSpan>,
+    pub tool_name: Option<Name>,
     /// Whether running code made it.
     pub is_for_code: bool,
 }
@@ -36,7 +38,9 @@ pub struct ResultSpan {
     pub message_index: usize,
     /// Its place in the message.
     pub block_index: usize,
-    /// What joins it to its call.
+    /// What joins it to its call, as a name.
+    pub name: Name,
+    /// The same as it stands there.
     pub tool_use_id: TextSpan,
     /// The whole value of its content.
     pub content: Span,
@@ -48,6 +52,8 @@ pub struct ResultSpan {
     pub cache_control: Option<Span>,
     /// Whether it names a toolset that it is a member of.
     pub has_toolset: bool,
+    /// Whether its text begins with `<`: other text is no reference.
+    pub may_be_framed: bool,
 }
 
 /// What a scan meets, in order.
@@ -121,12 +127,20 @@ enum Content {
     #[default]
     Absent,
     NotText,
-    Text {
-        span: Span,
-        first_text: usize,
-        texts: usize,
-        cache_control: Option<Span>,
-    },
+    Text(TextContent),
+}
+
+#[derive(Clone, Copy)]
+struct TextContent {
+    span: Span,
+    first_text: usize,
+    texts: usize,
+    cache_control: Option<Span>,
+}
+
+/// A list of text blocks.
+struct TextBlocks {
+    cache_control: Option<Span>,
 }
 
 /// Reads elements, and keeps what is found in them.
@@ -135,16 +149,18 @@ pub(super) struct Elements<'a> {
     pub(super) events: Vec<Event>,
     pub(super) results: Vec<ResultSpan>,
     pub(super) texts: Vec<TextSpan>,
+    pub(super) names: Names,
     blocks: Vec<Block>,
 }
 
 impl<'a> Elements<'a> {
-    pub(super) const fn new(cursor: Cursor<'a>) -> Self {
+    pub(super) fn new(cursor: Cursor<'a>) -> Self {
         Self {
             cursor,
             events: Vec::new(),
             results: Vec::new(),
             texts: Vec::new(),
+            names: Names::default(),
             blocks: Vec::new(),
         }
     }
@@ -158,15 +174,15 @@ impl<'a> Elements<'a> {
         while has_next {
             let name = self.cursor.name()?;
             match self.name_of(&name) {
-                Name::Message => envelope.message = self.inner_message()?,
-                Name::Type => {
+                Field::Message => envelope.message = self.inner_message()?,
+                Field::Type => {
                     (envelope.kind, envelope.has_kind) = self.kind()?;
                 }
-                Name::IsSidechain => {
+                Field::IsSidechain => {
                     envelope.is_sidechain = self.cursor.peek() == b't';
                     self.cursor.skip_value()?;
                 }
-                Name::AgentId => envelope.agent_id = self.cursor.text()?,
+                Field::AgentId => envelope.agent_id = self.cursor.text()?,
                 other => self.message_field(other, &mut own)?,
             }
             has_next = self.cursor.has_next(b'}')?;
@@ -175,8 +191,8 @@ impl<'a> Elements<'a> {
         Ok(())
     }
 
-    fn name_of(&self, name: &TextSpan) -> Name {
-        Name::of(name, self.cursor.body)
+    fn name_of(&self, name: &TextSpan) -> Field {
+        Field::of(name, self.cursor.body)
     }
 
     fn inner_message(&mut self) -> Result<Option<Message>, JsonError> {
@@ -195,11 +211,11 @@ impl<'a> Elements<'a> {
         Ok(Some(message))
     }
 
-    fn message_field(&mut self, name: Name, message: &mut Message) -> Result<(), JsonError> {
+    fn message_field(&mut self, name: Field, message: &mut Message) -> Result<(), JsonError> {
         match name {
-            Name::Role => (message.role, _) = self.kind()?,
-            Name::Id => message.id = self.cursor.text()?,
-            Name::Content => message.blocks = self.content_blocks()?,
+            Field::Role => (message.role, _) = self.kind()?,
+            Field::Id => message.id = self.cursor.text()?,
+            Field::Content => message.blocks = self.content_blocks()?,
             _ => self.cursor.skip_value()?,
         }
         Ok(())
@@ -249,13 +265,13 @@ impl<'a> Elements<'a> {
         while has_next {
             let name = self.cursor.name()?;
             match self.name_of(&name) {
-                Name::Type => block.kind = self.block_kind()?,
-                Name::ToolUseId => block.tool_use_id = self.cursor.text()?,
-                Name::Content => block.content = self.result_content()?,
-                Name::Id => block.id = self.cursor.text()?,
-                Name::Name => block.name = self.cursor.text()?,
-                Name::Caller => block.is_for_code = self.is_code_caller()?,
-                Name::ToolsetName => block.has_toolset = self.cursor.is_something()?,
+                Field::Type => block.kind = self.block_kind()?,
+                Field::ToolUseId => block.tool_use_id = self.cursor.text()?,
+                Field::Content => block.content = self.result_content()?,
+                Field::Id => block.id = self.cursor.text()?,
+                Field::Name => block.name = self.cursor.text()?,
+                Field::Caller => block.is_for_code = self.is_code_caller()?,
+                Field::ToolsetName => block.has_toolset = self.cursor.is_something()?,
                 _ => self.cursor.skip_value()?,
             }
             has_next = self.cursor.has_next(b'}')?;
@@ -281,11 +297,10 @@ impl<'a> Elements<'a> {
         let mut has_next = self.cursor.has_first(b'}');
         while has_next {
             let name = self.cursor.name()?;
-            if self.name_of(&name) == Name::Type {
+            if self.name_of(&name) == Field::Type {
                 let kind = self.cursor.text()?;
-                is_for_code = kind.is_some_and(|kind| {
-                    is_code_caller(super::JsonText::new(kind, self.cursor.body).as_bytes())
-                });
+                is_for_code =
+                    kind.is_some_and(|kind| is_code_caller(&text_of(kind, self.cursor.body)));
             } else {
                 self.cursor.skip_value()?;
             }
@@ -304,7 +319,7 @@ impl<'a> Elements<'a> {
                 self.texts.push(text);
             }
             b'[' => match self.text_blocks()? {
-                Some(found) => cache_control = found.0,
+                Some(found) => cache_control = found.cache_control,
                 None => return Ok(Content::NotText),
             },
             _ => {
@@ -317,16 +332,16 @@ impl<'a> Elements<'a> {
             }
         }
         let end = self.cursor.at;
-        Ok(Content::Text {
+        Ok(Content::Text(TextContent {
             span: Span { start, end },
             first_text,
             texts: self.texts.len() - first_text,
             cache_control,
-        })
+        }))
     }
 
     /// Reads a list of blocks; `None` if one of them is no text block.
-    fn text_blocks(&mut self) -> Result<Option<(Option<Span>,)>, JsonError> {
+    fn text_blocks(&mut self) -> Result<Option<TextBlocks>, JsonError> {
         let first_text = self.texts.len();
         let mut are_texts = true;
         let mut cache_control = None;
@@ -339,7 +354,7 @@ impl<'a> Elements<'a> {
             self.texts.truncate(first_text);
             return Ok(None);
         }
-        Ok(Some((cache_control,)))
+        Ok(Some(TextBlocks { cache_control }))
     }
 
     fn text_block(&mut self, cache_control: &mut Option<Span>) -> Result<bool, JsonError> {
@@ -354,12 +369,12 @@ impl<'a> Elements<'a> {
         while has_next {
             let name = self.cursor.name()?;
             match self.name_of(&name) {
-                Name::Type => {
+                Field::Type => {
                     let kind = self.cursor.text()?;
                     is_text = kind.is_some_and(|kind| kind.is(b"text", self.cursor.body));
                 }
-                Name::Text => text = self.cursor.text()?,
-                Name::CacheControl => {
+                Field::Text => text = self.cursor.text()?,
+                Field::CacheControl => {
                     let start = self.cursor.at;
                     let is_something = self.cursor.is_something()?;
                     let end = self.cursor.at;
@@ -389,91 +404,113 @@ impl<'a> Elements<'a> {
                 }
             }
         };
-        let turn = TurnSpan {
+        let body = self.cursor.body;
+        let mut number = |text: TextSpan| self.names.number(text, body);
+        let message_id = message.id.filter(|id| id.span.start < id.span.end);
+        let (first, end) = message.blocks;
+        let turn = |message_id, agent_id| TurnSpan {
             message_index,
             is_sidechain: envelope.is_sidechain,
-            agent_id: envelope.agent_id,
-            message_id: message.id.filter(|id| id.span.start < id.span.end),
+            agent_id,
+            message_id,
         };
-        let (first, end) = message.blocks;
         match role {
             Role::Assistant => {
+                let turn = turn(
+                    message_id.map(&mut number),
+                    envelope.agent_id.map(&mut number),
+                );
                 self.events.push(Event::Assistant(turn));
-                let calls = self.blocks[first..end].iter().filter_map(Block::as_call);
-                self.events.extend(calls);
+                let blocks = self.blocks[first..end].iter();
+                let calls = blocks.filter_map(|block| block.as_call(&mut number));
+                self.events.extend(calls.map(Event::Call));
             }
             Role::User => {
+                let turn = turn(None, envelope.agent_id.map(&mut number));
                 self.events.push(Event::User(turn));
-                for (index, block) in self.blocks[first..end].iter().enumerate() {
-                    match block.as_result(message_index, index, &self.texts) {
-                        None => {}
-                        Some(Err(reason)) => self.events.push(Event::Skipped(reason)),
-                        Some(Ok(result)) => {
-                            self.events.push(Event::Result(self.results.len()));
-                            self.results.push(result);
-                        }
-                    }
-                }
+                self.emit_results((first, end), message_index);
             }
             Role::Absent | Role::Empty | Role::Other => {}
         }
     }
+
+    fn emit_results(&mut self, (first, end): (usize, usize), message_index: usize) {
+        let body = self.cursor.body;
+        for (block_index, block) in self.blocks[first..end].iter().enumerate() {
+            let event = match block.as_result(&self.texts) {
+                None => continue,
+                Some(Err(reason)) => Event::Skipped(reason),
+                Some(Ok((tool_use_id, text))) => {
+                    let texts = &self.texts[text.first_text..text.first_text + text.texts];
+                    self.results.push(ResultSpan {
+                        message_index,
+                        block_index,
+                        name: self.names.number(tool_use_id, body),
+                        tool_use_id,
+                        content: text.span,
+                        first_text: text.first_text,
+                        texts: text.texts,
+                        cache_control: text.cache_control,
+                        has_toolset: block.has_toolset,
+                        may_be_framed: may_be_framed(texts, body),
+                    });
+                    Event::Result(self.results.len() - 1)
+                }
+            };
+            self.events.push(event);
+        }
+    }
+}
+
+/// Whether the text that several strings make begins with `<`, be it as an escape.
+fn may_be_framed(texts: &[TextSpan], body: &[u8]) -> bool {
+    let mut texts = texts.iter().map(|text| text.span.of(body));
+    let first = texts.find(|raw| !raw.is_empty());
+    matches!(
+        first,
+        Some([b'<', ..] | [b'\\', b'u', b'0', b'0', b'3', b'c' | b'C', ..])
+    )
 }
 
 impl Block {
-    fn as_call(&self) -> Option<Event> {
+    fn as_call(&self, mut number: impl FnMut(TextSpan) -> Name) -> Option<CallSpan> {
         if self.kind != BlockKind::Call {
             return None;
         }
-        Some(Event::Call(CallSpan {
-            tool_use_id: self.id?,
-            tool_name: self.name,
+        Some(CallSpan {
+            tool_use_id: number(self.id?),
+            tool_name: self.name.map(number),
             is_for_code: self.is_for_code,
-        }))
+        })
     }
 
+    /// The id and text of a result, or why it is no candidate; `None` if it is no result.
     fn as_result(
         &self,
-        message_index: usize,
-        block_index: usize,
         texts_of_scan: &[TextSpan],
-    ) -> Option<Result<ResultSpan, SkipReason>> {
+    ) -> Option<Result<(TextSpan, TextContent), SkipReason>> {
         if self.kind != BlockKind::Result {
             return None;
         }
         let Some(tool_use_id) = self.tool_use_id else {
             return Some(Err(SkipReason::Malformed));
         };
-        let (span, first_text, texts, cache_control) = match self.content {
+        let text = match self.content {
             Content::Absent => return Some(Err(SkipReason::Empty)),
             Content::NotText => return Some(Err(SkipReason::NotText)),
-            Content::Text {
-                span,
-                first_text,
-                texts,
-                cache_control,
-            } => (span, first_text, texts, cache_control),
+            Content::Text(text) => text,
         };
-        let mut spans = texts_of_scan[first_text..first_text + texts].iter();
-        if spans.all(|text| text.span.start == text.span.end) {
+        let texts = &texts_of_scan[text.first_text..text.first_text + text.texts];
+        if texts.iter().all(|text| text.span.start == text.span.end) {
             return Some(Err(SkipReason::Empty));
         }
-        Some(Ok(ResultSpan {
-            message_index,
-            block_index,
-            tool_use_id,
-            content: span,
-            first_text,
-            texts,
-            cache_control,
-            has_toolset: self.has_toolset,
-        }))
+        Some(Ok((tool_use_id, text)))
     }
 }
 
 /// The names that mean something.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Name {
+enum Field {
     AgentId,
     CacheControl,
     Caller,
@@ -490,11 +527,11 @@ enum Name {
     Other,
 }
 
-impl Name {
+impl Field {
     fn of(name: &TextSpan, body: &[u8]) -> Self {
         let raw = name.span.of(body);
         if name.has_escapes {
-            Self::by_text(&super::decode_text(raw))
+            Self::by_text(&text_of(*name, body))
         } else {
             Self::by_text(raw)
         }

@@ -38,7 +38,7 @@ pub enum Problem {
 /// ```
 /// use toolbudget_core::json::Scan;
 ///
-/// let error = Scan::of(br#"{"messages":[,]}"#, None).unwrap_err();
+/// let error = Scan::of(br#"{"messages":[,]}"#).unwrap_err();
 /// assert_eq!(error.to_string(), "not JSON: expecting a value at byte 13");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

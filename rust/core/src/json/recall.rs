@@ -5,47 +5,38 @@
 
 use std::collections::HashMap;
 
-use super::document::Scan;
+use super::document::{Leftover, Scan};
 use super::element::ResultSpan;
 use super::text::fingerprint_spans;
 use crate::fingerprint::Fingerprint;
 
-/// The body before, with what is known about it.
+/// Results of the body before that were not taken over, with what is known about them.
 #[derive(Clone, Copy, Debug)]
 pub struct Earlier<'a> {
     /// The bytes.
     pub body: &'a [u8],
-    /// What they hold.
-    pub scan: &'a Scan,
-    /// Of each result.
+    /// The results.
+    pub leftover: &'a Leftover,
+    /// Of each of them.
     pub fingerprints: &'a [Fingerprint],
 }
 
-/// The fingerprints of a scan.
+/// The fingerprints of those results of a scan that were not taken over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recalled {
-    /// Of each result.
+    /// Of each.
     pub fingerprints: Vec<Fingerprint>,
-    /// Which result of the body before has the same id and content, if it was found.
+    /// Which result of the leftover has the same id and content, if it was found.
     pub origins: Vec<Option<usize>>,
 }
 
-/// Finds the fingerprint of every result: in the body before, or by reading its text.
+/// Finds the fingerprints: in the body before, or by reading the texts.
 #[must_use]
 pub fn recall(scan: &Scan, body: &[u8], earlier: Option<Earlier<'_>>) -> Recalled {
-    let results = scan.results();
-    let reused = scan.reused_results();
-    let mut recalled = Recalled {
-        fingerprints: Vec::with_capacity(results.len()),
-        origins: Vec::with_capacity(results.len()),
-    };
-    if let Some(earlier) = earlier {
-        let known = &earlier.fingerprints[..reused];
-        recalled.fingerprints.extend_from_slice(known);
-        recalled.origins.extend((0..reused).map(Some));
-    }
+    let results = &scan.results()[scan.reused_results()..];
+    let mut recalled = Recalled::default();
     let mut memory = earlier.map(Memory::new);
-    for (index, result) in results.iter().enumerate().skip(reused) {
+    for (index, result) in results.iter().enumerate() {
         let origin = memory.as_mut().and_then(|it| it.find(index, result, body));
         let known = origin.and_then(|origin| earlier?.fingerprints.get(origin).copied());
         let fingerprint = known.unwrap_or_else(|| fingerprint_spans(scan.texts_of(result), body));
@@ -76,7 +67,7 @@ impl<'a> Memory<'a> {
             return Some(index);
         }
         let by_id = self.by_id.get_or_insert_with(|| {
-            let results = earlier.scan.results().iter().enumerate();
+            let results = earlier.leftover.results().iter().enumerate();
             results
                 .map(|(index, result)| (result.tool_use_id.span.of(earlier.body), index))
                 .collect()
@@ -86,14 +77,11 @@ impl<'a> Memory<'a> {
     }
 
     fn is_same(&self, place: usize, result: &ResultSpan, body: &[u8]) -> bool {
-        self.earlier
-            .scan
-            .results()
-            .get(place)
-            .is_some_and(|candidate| {
-                let id = candidate.tool_use_id.span.of(self.earlier.body);
-                id == result.tool_use_id.span.of(body)
-                    && candidate.content.of(self.earlier.body) == result.content.of(body)
-            })
+        let earlier = self.earlier;
+        let candidate = earlier.leftover.results().get(place);
+        candidate.is_some_and(|candidate| {
+            candidate.tool_use_id.span.of(earlier.body) == result.tool_use_id.span.of(body)
+                && candidate.content.of(earlier.body) == result.content.of(body)
+        })
     }
 }

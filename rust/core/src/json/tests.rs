@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn accepts(body: &[u8]) -> bool {
-    Scan::of(body, None).is_ok()
+    Scan::of(body).is_ok()
 }
 
 #[test]

@@ -1,10 +1,6 @@
 //! The texts of JSON strings: decoded to WTF-8, compared, fingerprinted.
 
-use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
-use std::rc::Rc;
-use std::sync::OnceLock;
-
-use twox_hash::XxHash3_128;
+use std::borrow::Cow;
 
 use super::cursor::TextSpan;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
@@ -193,76 +189,16 @@ const fn encoded(point: u32, rest: &[u8]) -> Unescaped<'_> {
     Unescaped { bytes, size, rest }
 }
 
-/// A text of a body as a key: borrowed where its bytes are those of the body.
-#[derive(Clone, Debug)]
-pub struct JsonText<'a> {
-    bytes: Bytes<'a>,
-    hash: u64,
-}
+/// A text of a body in WTF-8: borrowed where its bytes are those of the body.
+pub type JsonText<'a> = Cow<'a, [u8]>;
 
-#[derive(Clone, Debug)]
-enum Bytes<'a> {
-    Raw(&'a [u8]),
-    Decoded(Rc<[u8]>),
-}
-
-impl<'a> JsonText<'a> {
-    /// The text of a span of `body`.
-    #[must_use]
-    pub fn new(text: TextSpan, body: &'a [u8]) -> Self {
-        let raw = text.span.of(body);
-        let bytes = if text.has_escapes {
-            Bytes::Decoded(decode_text(raw).into())
-        } else {
-            Bytes::Raw(raw)
-        };
-        let hash = keyed_hash(bytes.as_slice());
-        Self { bytes, hash }
-    }
-
-    /// The text in WTF-8.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.as_slice()
-    }
-}
-
-impl Bytes<'_> {
-    fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Raw(bytes) => bytes,
-            Self::Decoded(bytes) => bytes,
-        }
-    }
-}
-
-/// A hash that nobody outside of this process can foresee: ids come from anywhere.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "each half is as good as the other"
-)]
-fn keyed_hash(text: &[u8]) -> u64 {
-    static SEED: OnceLock<u64> = OnceLock::new();
-    let seed = *SEED.get_or_init(|| RandomState::new().hash_one(0_u8));
-    XxHash3_128::oneshot_with_seed(seed, text) as u64
-}
-
-impl Hash for JsonText<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-impl PartialEq for JsonText<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && self.as_bytes() == other.as_bytes()
-    }
-}
-
-impl Eq for JsonText<'_> {}
-
-impl PartialEq<str> for JsonText<'_> {
-    fn eq(&self, other: &str) -> bool {
-        self.as_bytes() == other.as_bytes()
+/// The text of a span of `body`.
+#[must_use]
+pub fn text_of(text: TextSpan, body: &[u8]) -> JsonText<'_> {
+    let raw = text.span.of(body);
+    if text.has_escapes {
+        decode_text(raw).into()
+    } else {
+        raw.into()
     }
 }

@@ -6,7 +6,7 @@ use toolbudget_core::json::{Earlier, Problem, Scan, decode_text, recall};
 /// Checks everything about a body, and about it after another one.
 pub(crate) fn check(body: &[u8], before: &[u8]) {
     check_grammar(body);
-    let Ok(scan) = Scan::of(body, None) else {
+    let Ok(scan) = Scan::of(body) else {
         return;
     };
     check_spans(&scan, body);
@@ -15,7 +15,7 @@ pub(crate) fn check(body: &[u8], before: &[u8]) {
 
 /// A body is refused exactly if it is no text, no JSON, or holds no messages.
 fn check_grammar(body: &[u8]) {
-    let refused = Scan::of(body, None).err();
+    let refused = Scan::of(body).err();
     let Ok(text) = std::str::from_utf8(body) else {
         assert_eq!(refused.map(|error| error.problem), Some(Problem::NotUtf8));
         return;
@@ -60,20 +60,20 @@ fn check_spans(scan: &Scan, body: &[u8]) {
 /// What was there before saves time and changes nothing.
 fn check_memory(scan: &Scan, body: &[u8], before: &[u8]) {
     let fingerprints = recall(scan, body, None).fingerprints;
-    let Ok(earlier) = Scan::of(before, None) else {
+    let Ok(earlier) = Scan::of(before) else {
         return;
     };
-    let again = Scan::of(body, Some((before, &earlier))).expect("it was accepted before");
+    let known = recall(&earlier, before, None).fingerprints;
+    let again = earlier.after(before, body);
+    let (again, leftover) = again.expect("it was accepted before");
     assert_eq!(again.events(), scan.events());
     assert_eq!(again.results(), scan.results());
-    let known = recall(&earlier, before, None).fingerprints;
+    let reused = again.reused_results();
     let memory = Earlier {
         body: before,
-        scan: &earlier,
-        fingerprints: &known,
+        leftover: &leftover,
+        fingerprints: &known[leftover.first()..],
     };
-    assert_eq!(
-        recall(&again, body, Some(memory)).fingerprints,
-        fingerprints
-    );
+    let recalled = recall(&again, body, Some(memory)).fingerprints;
+    assert_eq!([&known[..reused], &recalled].concat(), fingerprints);
 }
