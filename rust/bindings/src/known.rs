@@ -140,7 +140,7 @@ struct Table<'py>(Bound<'py, PyAny>);
 impl<'py> Table<'py> {
     fn is_empty(&self) -> bool {
         let dict = self.0.cast_exact::<PyDict>();
-        dict.is_ok_and(|dict| dict.is_empty())
+        dict.is_ok_and(PyDictMethods::is_empty)
     }
 
     fn get(&self, key: impl IntoPyObject<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

@@ -143,7 +143,7 @@ mod _native {
         guarded(body.py(), || {
             // A scan of the other core holds nothing that this one could use.
             let earlier = earlier.and_then(|earlier| earlier.cast::<JsonScan>().ok());
-            JsonScan::of(body, earlier.map(|earlier| earlier.get()))
+            JsonScan::of(body, earlier.map(Bound::get))
         })
     }
 

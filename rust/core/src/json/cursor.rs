@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         };
         let span = Span {
             start,
-            end: found.end,
+            end: found.place,
         };
         if !found.is_ascii
             && let Err(error) = std::str::from_utf8(span.of(self.body))
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
                 start + error.valid_up_to(),
             ));
         }
-        self.at = found.end + 1;
+        self.at = found.place + 1;
         Ok(TextSpan {
             span,
             has_escapes: found.has_escapes,

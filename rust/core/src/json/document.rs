@@ -80,7 +80,7 @@ impl Scan {
             };
             return Ok((Self::of(body)?, leftover));
         };
-        scan_on(body, self, start).map_err(|error| error.within(body))
+        scan_on(body, self, &start).map_err(|error| error.within(body))
     }
 
     /// What was met, in order.
@@ -152,7 +152,7 @@ fn scan_all(body: &[u8]) -> Result<Scan, JsonError> {
 fn scan_on(
     body: &[u8],
     earlier: Scan,
-    start: resume::Start,
+    start: &resume::Start,
 ) -> Result<(Scan, Leftover), JsonError> {
     let form = earlier.form;
     let mut scanner = Scanner::new(Cursor::new(body, start.at), form);

@@ -29,7 +29,7 @@ use masks::{BLOCK_BYTES, Masks};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     /// The closing quote.
-    pub(super) end: usize,
+    pub(super) place: usize,
     pub(super) has_escapes: bool,
     pub(super) is_ascii: bool,
 }
@@ -78,7 +78,7 @@ fn find_end_by(
         high |= masks.high & inside;
         if quotes != 0 {
             return Some(End {
-                end: at + quotes.trailing_zeros() as usize,
+                place: at + quotes.trailing_zeros() as usize,
                 has_escapes,
                 is_ascii: high == 0,
             });
@@ -101,8 +101,7 @@ fn padded(rest: &[u8]) -> Option<[u8; BLOCK_BYTES]> {
 
 /// Which bytes stand behind a backslash that is not itself behind one; `carry` is 1 if the first
 /// byte of the next block does.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "a few instructions of the loop above")]
+#[inline]
 const fn escaped(backslash: u64, carry: &mut u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let follows = *carry;

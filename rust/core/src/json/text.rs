@@ -101,7 +101,7 @@ fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
 /// How many bytes of a step, from the first on, are no backslash.
 fn plain_bytes(step: &[u8; STEP_BYTES]) -> usize {
     const ONES: u128 = u128::MAX / 0xFF;
-    let difference = u128::from_le_bytes(*step) ^ (ONES * b'\\' as u128);
+    let difference = u128::from_le_bytes(*step) ^ (ONES * u128::from(b'\\'));
     // The lowest bit that is set is that of the first byte that is zero.
     let zeros = difference.wrapping_sub(ONES) & !difference & (ONES << 7);
     (zeros.trailing_zeros() / 8) as usize

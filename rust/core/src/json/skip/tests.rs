@@ -5,17 +5,17 @@ use super::*;
 /// By the grammar, one byte after the other.
 fn reference(body: &[u8], start: usize) -> Option<End> {
     let mut end = End {
-        end: start,
+        place: start,
         has_escapes: false,
         is_ascii: true,
     };
     loop {
-        match *body.get(end.end)? {
+        match *body.get(end.place)? {
             b'"' => return Some(end),
             b'\\' => {
                 end.has_escapes = true;
-                end.end += match *body.get(end.end + 1)? {
-                    b'u' if has_hex_digits(body, end.end + 2) => 6,
+                end.place += match *body.get(end.place + 1)? {
+                    b'u' if has_hex_digits(body, end.place + 2) => 6,
                     b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
                     _ => return None,
                 };
@@ -23,7 +23,7 @@ fn reference(body: &[u8], start: usize) -> Option<End> {
             0..0x20 => return None,
             byte => {
                 end.is_ascii &= byte < 0x80;
-                end.end += 1;
+                end.place += 1;
             }
         }
     }

@@ -1,15 +1,15 @@
 //! The masks of a block by the vector instructions of x86-64, the widest that the machine has.
 //!
-//! `unsafe` stands here for two things. Vectors are loaded from a reference to 64 bytes, so they
-//! lie inside of it. A function with instructions that not every machine has is called behind the
+//! `unsafe` stands here for two things. Bytes are taken as vectors of the same size, which have no
+//! invalid values. A function with instructions that not every machine has is called behind the
 //! question whether this one has them.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8,
-    _mm_or_si128, _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
-    _mm256_movemask_epi8, _mm256_set1_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
-    _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8,
+    __m128i, __m256i, __m512i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
+    _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
+    _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_movepi8_mask, _mm512_set1_epi8,
 };
+use std::mem::transmute;
 
 use super::masks::{BLOCK_BYTES, Masks};
 use super::{End, find_end_by};
@@ -44,7 +44,7 @@ fn find_short(body: &[u8], start: usize) -> Option<End> {
         return None;
     }
     Some(End {
-        end: start + quote.trailing_zeros() as usize,
+        place: start + quote.trailing_zeros() as usize,
         has_escapes: false,
         is_ascii: true,
     })
@@ -53,11 +53,10 @@ fn find_short(body: &[u8], start: usize) -> Option<End> {
 /// Where quotes are, and where anything is that makes a string special.
 #[inline]
 #[target_feature(enable = "sse2")]
-#[expect(unsafe_code, reason = "loads of two halves of a reference to 32 bytes")]
+#[expect(unsafe_code, reason = "bytes as vectors of the same size")]
 fn short_masks(bytes: &[u8; SHORT_BYTES]) -> (u32, u32) {
-    let at = bytes.as_ptr().cast::<__m128i>();
-    // SAFETY: both halves lie inside of `bytes`, and no alignment is asked for.
-    let halves = unsafe { [_mm_loadu_si128(at), _mm_loadu_si128(at.add(1))] };
+    // SAFETY: both are 32 bytes, of which every value is valid.
+    let halves = unsafe { transmute::<[u8; SHORT_BYTES], [__m128i; 2]>(*bytes) };
     let (low_quote, low_special) = short_masks_of(halves[0]);
     let (high_quote, high_special) = short_masks_of(halves[1]);
     (
@@ -119,10 +118,10 @@ fn find_by_avx2(body: &[u8], start: usize) -> Option<End> {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-#[expect(unsafe_code, reason = "a load from a reference to 64 bytes")]
+#[expect(unsafe_code, reason = "bytes as vectors of the same size")]
 fn masks_by_avx512(block: &[u8; BLOCK_BYTES]) -> Masks {
-    // SAFETY: the load takes exactly the 64 bytes of `block`, and asks for no alignment.
-    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast::<__m512i>()) };
+    // SAFETY: both are 64 bytes, of which every value is valid.
+    let bytes = unsafe { transmute::<[u8; BLOCK_BYTES], __m512i>(*block) };
     Masks {
         quote: _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(QUOTE)),
         backslash: _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(BACKSLASH)),
@@ -134,12 +133,10 @@ fn masks_by_avx512(block: &[u8; BLOCK_BYTES]) -> Masks {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-#[expect(unsafe_code, reason = "loads of two halves of a reference to 64 bytes")]
+#[expect(unsafe_code, reason = "bytes as vectors of the same size")]
 fn masks_by_avx2(block: &[u8; BLOCK_BYTES]) -> Masks {
-    let at = block.as_ptr().cast::<__m256i>();
-    // SAFETY: both halves lie inside of `block`, and no alignment is asked for.
-    let halves = unsafe { [_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))] };
-    let [low, high] = halves;
+    // SAFETY: both are 64 bytes, of which every value is valid.
+    let [low, high] = unsafe { transmute::<[u8; BLOCK_BYTES], [__m256i; 2]>(*block) };
     let same = |byte: i8| {
         let wanted = _mm256_set1_epi8(byte);
         bits_256(_mm256_cmpeq_epi8(low, wanted)) | bits_256(_mm256_cmpeq_epi8(high, wanted)) << 32
@@ -159,13 +156,12 @@ fn masks_by_avx2(block: &[u8; BLOCK_BYTES]) -> Masks {
 
 #[inline]
 #[target_feature(enable = "sse2")]
-#[expect(unsafe_code, reason = "loads of four parts of a reference to 64 bytes")]
+#[expect(unsafe_code, reason = "bytes as vectors of the same size")]
 fn masks_by_sse2(block: &[u8; BLOCK_BYTES]) -> Masks {
-    let at = block.as_ptr().cast::<__m128i>();
+    // SAFETY: both are 64 bytes, of which every value is valid.
+    let parts = unsafe { transmute::<[u8; BLOCK_BYTES], [__m128i; 4]>(*block) };
     let mut masks = Masks::default();
-    for part in 0..4 {
-        // SAFETY: all four parts lie inside of `block`, and no alignment is asked for.
-        let bytes = unsafe { _mm_loadu_si128(at.add(part)) };
+    for (part, bytes) in parts.into_iter().enumerate() {
         let place = 16 * part;
         let same = |byte: i8| u64::from(bits_128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte))));
         let smaller = _mm_min_epu8(bytes, _mm_set1_epi8(LAST_CONTROL));
