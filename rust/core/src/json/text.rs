@@ -13,15 +13,23 @@ const PIECE_BYTES: usize = 1 << 12;
 const STEP_BYTES: usize = 16;
 
 /// What an escape of one letter stands for.
+#[inline]
 const fn unescaped(letter: u8) -> u8 {
-    match letter {
-        b'b' => 0x08,
-        b'f' => 0x0C,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        other => other,
-    }
+    const BY_LETTER: [u8; 256] = {
+        let mut table = [0; 256];
+        let mut letter = 0_u8;
+        while letter < u8::MAX {
+            table[letter as usize] = letter;
+            letter += 1;
+        }
+        table[b'b' as usize] = 0x08;
+        table[b'f' as usize] = 0x0C;
+        table[b'n' as usize] = b'\n';
+        table[b'r' as usize] = b'\r';
+        table[b't' as usize] = b'\t';
+        table
+    };
+    BY_LETTER[letter as usize]
 }
 
 /// Decodes what stands between the quotes of a string that was stepped over.
@@ -72,11 +80,19 @@ fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
         let plain = plain_bytes(step);
         size += plain;
         rest = &rest[plain..];
-        if plain < STEP_BYTES {
-            let escape = unescape(&rest[1..]);
-            piece[size..size + escape.size].copy_from_slice(&escape.bytes[..escape.size]);
-            size += escape.size;
-            rest = escape.rest;
+        match rest {
+            _ if plain == STEP_BYTES => {}
+            [_, letter, behind @ ..] if *letter != b'u' => {
+                piece[size] = unescaped(*letter);
+                size += 1;
+                rest = behind;
+            }
+            _ => {
+                let escape = unescape(rest.get(1..).unwrap_or_default());
+                piece[size..size + escape.size].copy_from_slice(&escape.bytes[..escape.size]);
+                size += escape.size;
+                rest = escape.rest;
+            }
         }
         if size >= PIECE_BYTES - STEP_BYTES {
             take(&piece[..size]);
@@ -116,7 +132,7 @@ struct Unescaped<'a> {
 }
 
 /// Reads an escape, which begins behind its backslash.
-#[inline]
+#[cold]
 fn unescape(escape: &[u8]) -> Unescaped<'_> {
     let Some((&letter, rest)) = escape.split_first() else {
         return Unescaped {
