@@ -6,6 +6,7 @@
 
 mod collect;
 mod cursor;
+mod decode;
 mod document;
 mod element;
 mod error;

@@ -102,7 +102,7 @@ fn padded(rest: &[u8]) -> Option<[u8; BLOCK_BYTES]> {
 /// Which bytes stand behind a backslash that is not itself behind one; `carry` is 1 if the first
 /// byte of the next block does.
 #[inline]
-const fn escaped(backslash: u64, carry: &mut u64) -> u64 {
+pub(super) const fn escaped(backslash: u64, carry: &mut u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let follows = *carry;
     if backslash == 0 {
