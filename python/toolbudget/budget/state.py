@@ -80,9 +80,7 @@ class ContentReplacementState:
 
     def known(self, fingerprints: FingerprintCache) -> Known:
         """Return the view that a plan is made from; it shares this state's tables."""
-        return Known(
-            self._by_id, self._by_length, self._unapplied, fingerprints, self._standing
-        )
+        return Known(self._by_id, self._by_length, self._unapplied, fingerprints, self._standing)
 
     def decisions_about(self, tool_use_id: str) -> Mapping[Fingerprint, str | None]:
         """Return the decisions about one id, by fingerprint."""
