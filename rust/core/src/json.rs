@@ -4,12 +4,15 @@
 //! Everything that Python's `json` refuses is refused, and where nothing is wanted nothing is
 //! decoded. Depth of nesting costs no recursion.
 
+mod block;
 mod collect;
 mod cursor;
 mod decode;
 mod document;
 mod element;
 mod error;
+mod event;
+mod field;
 mod names;
 mod recall;
 mod resume;
@@ -20,8 +23,8 @@ mod text;
 pub use collect::survey;
 pub use cursor::{Span, TextSpan};
 pub use document::{Leftover, Scan};
-pub use element::{CallSpan, Event, ResultSpan, TurnSpan};
 pub use error::{JsonError, Problem};
+pub use event::{CallSpan, Event, ResultSpan, TurnSpan};
 pub use names::{JsonName, Name};
 pub use recall::{Earlier, Recalled, recall};
 pub use splice::{Splice, encode_text, replace_content};

@@ -1,7 +1,7 @@
 //! Telling the collector what a scan has met.
 
 use super::document::Scan;
-use super::element::{Event, TurnSpan};
+use super::event::{Event, TurnSpan};
 use super::names::{JsonName, Name};
 use crate::calls::Call;
 use crate::collect::{Collector, Found, Survey};

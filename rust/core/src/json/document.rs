@@ -1,8 +1,9 @@
 //! Whole bodies: which form they have, and where their messages stand.
 
 use super::cursor::{Cursor, TextSpan};
-use super::element::{Elements, Event, ResultSpan};
+use super::element::Elements;
 use super::error::{JsonError, Problem};
+use super::event::{Event, ResultSpan};
 use super::names::Names;
 use super::resume;
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::document::{Leftover, Scan};
-use super::element::ResultSpan;
+use super::event::ResultSpan;
 use super::text::fingerprint_spans;
 use crate::fingerprint::Fingerprint;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::cursor::Span;
-use super::element::ResultSpan;
+use super::event::ResultSpan;
 
 /// Bytes that stand in the place of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
