@@ -38,6 +38,23 @@ struct Envelope {
     message: Option<Message>,
 }
 
+impl Envelope {
+    /// The message that an element is or wraps, and who speaks; `None` if its kind is another one.
+    fn open<'m>(&'m self, own: &'m Message) -> Option<(&'m Message, Role)> {
+        let Some(message) = &self.message else {
+            return Some((own, own.role));
+        };
+        let is_message = matches!(self.kind, Role::User | Role::Assistant);
+        if self.has_kind && !is_message {
+            return None;
+        }
+        match message.role {
+            Role::Absent | Role::Empty => Some((message, self.kind)),
+            role => Some((message, role)),
+        }
+    }
+}
+
 /// Reads elements, and keeps what is found in them.
 pub(super) struct Elements<'a> {
     pub(super) cursor: Cursor<'a>,
@@ -152,18 +169,8 @@ impl<'a> Elements<'a> {
 
     /// Notes what an element comes to, once all of its fields are known.
     fn emit(&mut self, own: &Message, envelope: &Envelope, message_index: usize) {
-        let (message, role) = match &envelope.message {
-            None => (own, own.role),
-            Some(message) => {
-                let is_message = matches!(envelope.kind, Role::User | Role::Assistant);
-                if envelope.has_kind && !is_message {
-                    return;
-                }
-                match message.role {
-                    Role::Absent | Role::Empty => (message, envelope.kind),
-                    role => (message, role),
-                }
-            }
+        let Some((message, role)) = envelope.open(own) else {
+            return;
         };
         let body = self.cursor.body;
         let mut number = |text: TextSpan| self.names.number(text, body);

@@ -206,6 +206,40 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// Every instruction set finds the same end, not the widest one alone.
+        #[test]
+        fn ends_are_the_same(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "\\\\", "\\n", "\\\"", "\\u12aF", "some plain text", "日本", "\\", "\\x", "\n", "\"",
+            ]), 0..40),
+        ) {
+            let body = parts.concat();
+            let expected = find_end_by(body.as_bytes(), 0, Masks::portable);
+            for found in ends_by_this_machine(body.as_bytes()) {
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "instructions are asked for before they are used"
+    )]
+    fn ends_by_this_machine(body: &[u8]) -> Vec<Option<End>> {
+        // SAFETY: SSE2 is part of x86-64; for the others the machine is asked.
+        let mut found = vec![unsafe { find_by_sse2(body, 0) }];
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+        {
+            // SAFETY: the machine has just said that it has these instructions.
+            found.push(unsafe { find_by_avx2(body, 0) });
+        }
+        found.push(find_long(body, 0));
+        found
+    }
+
     #[expect(
         unsafe_code,
         reason = "instructions are asked for before they are used"
