@@ -46,12 +46,37 @@ pub fn replace_content(result: &ResultSpan, text: &[u8], body: &[u8]) -> Splice 
 pub fn encode_text(text: &[u8], json: &mut Vec<u8>) {
     json.push(b'"');
     let mut rest = text;
-    while let Some(place) = rest.iter().position(|&byte| !is_plain(byte)) {
+    while let Some(place) = find_special(rest) {
         json.extend_from_slice(&rest[..place]);
         rest = encode_char(&rest[place..], json);
     }
     json.extend_from_slice(rest);
     json.push(b'"');
+}
+
+/// The first byte that does not stand for itself.
+fn find_special(text: &[u8]) -> Option<usize> {
+    let words = text.as_chunks::<8>().0.iter();
+    let plain_words = words.take_while(|word| is_plain_word(u64::from_le_bytes(**word)));
+    let start = 8 * plain_words.count();
+    let place = text[start..].iter().position(|&byte| !is_plain(byte))?;
+    Some(start + place)
+}
+
+/// Whether each of eight bytes is plain; `false` may be said of plain ones that follow others.
+const fn is_plain_word(word: u64) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    const BLANK: u64 = b' ' as u64;
+    const SPECIAL: [u64; 3] = [b'"' as u64, b'\\' as u64, 0x7F];
+    let mut found = word | word.wrapping_sub(ONES * BLANK) & !word;
+    let mut index = 0;
+    while index < SPECIAL.len() {
+        let difference = word ^ (ONES * SPECIAL[index]);
+        found |= difference.wrapping_sub(ONES) & !difference;
+        index += 1;
+    }
+    found & HIGH == 0
 }
 
 const fn is_plain(byte: u8) -> bool {
@@ -98,4 +123,27 @@ fn first_code_point(text: &[u8]) -> (u32, usize) {
     let tail = text[1..length].iter();
     let point = tail.fold(lead, |point, &byte| point << 6 | u32::from(byte & 0x3F));
     (point, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn text_is_read_back(text in "[ -~]{0,20}[\\x00-\\x7F\"\\\\é日😀]{0,20}.{0,20}") {
+            let mut json = Vec::new();
+            encode_text(text.as_bytes(), &mut json);
+            prop_assert!(json.is_ascii());
+            prop_assert_eq!(serde_json::from_slice::<String>(&json).unwrap(), text);
+        }
+
+        #[test]
+        fn the_first_special_byte_is_found(text in prop::collection::vec(any::<u8>(), 0..40)) {
+            let expected = text.iter().position(|&byte| !is_plain(byte));
+            prop_assert_eq!(find_special(&text), expected);
+        }
+    }
 }
