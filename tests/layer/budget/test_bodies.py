@@ -239,7 +239,12 @@ def carry_out(
             session = opened(root, limits=limits)
             continue
         seen.append(take(session, step, messages[:length]))
-        seen.append((dataclasses.replace(session.report, elapsed_s=0.0), session.state.to_json()))
+        report = session.report
+        seen += [
+            dataclasses.replace(report, elapsed_s=0.0, failures=()),
+            list(map(str, report.failures)),
+            session.state.to_json(),
+        ]
     session.close()
     files = {path.name: path.read_bytes() for path in root.rglob("*.txt")}
     return seen, files
