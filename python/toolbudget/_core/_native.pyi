@@ -6,7 +6,15 @@ the Rust code itself is a :class:`toolbudget.errors.ToolBudgetError` that says s
 
 from collections.abc import Callable, Iterable, Sequence
 
-from toolbudget._core.pure import Change, Fingerprint, Known, Plan, PlanOptions, Survey
+from toolbudget._core.pure import (
+    Change,
+    Fingerprint,
+    JsonScan,
+    Known,
+    Plan,
+    PlanOptions,
+    Survey,
+)
 
 __all__ = [
     "build_replacement",
@@ -15,8 +23,12 @@ __all__ = [
     "fingerprint",
     "is_framed_reference",
     "plan",
+    "plan_json",
     "replace_content",
     "rewrite",
+    "rewrite_json",
+    "rewrite_json_segments",
+    "scan_json",
     "select_largest",
     "utf8_length",
 ]
@@ -178,6 +190,41 @@ def replace_content(content: object, text: str) -> object:
         >>> replace_content([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "short")
         [{'type': 'text', 'text': 'short'}]
     """
+
+def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
+    """Read a body in one pass over its bytes; from 16 KiB on other threads may run meanwhile.
+
+    What comes back is opaque: of the attributes of a :class:`JsonScan` it has ``body`` only.
+
+    Args:
+        body: A request body, a list of messages, or the records of a transcript, as JSON in UTF-8.
+        earlier: The scan of the body before, which is of no use afterwards: this one takes over
+            what it knows. The same beginning is not read again, and the text of the same result is
+            not hashed again; both are compared byte by byte.
+
+    Raises:
+        InvalidMessageError: It is malformed, or holds no messages; the message names the byte.
+
+    Example:
+        >>> scan_json(b"[]").body
+        b'[]'
+    """
+
+def plan_json(scan: JsonScan, known: Known, options: PlanOptions) -> Plan:
+    """Decide about every result of a body that is not decided yet, as :func:`plan` does.
+
+    Only what is to be stored is decoded. The plan has no fingerprints: the scan keeps what the next
+    call can use.
+    """
+
+def rewrite_json(scan: JsonScan, changes: Sequence[Change]) -> bytes:
+    """Return the body with changes made; every other byte stays.
+
+    Without changes the body itself comes back.
+    """
+
+def rewrite_json_segments(scan: JsonScan, changes: Sequence[Change]) -> list[bytes | memoryview]:
+    """Return the pieces that :func:`rewrite_json` would join, without copying the body."""
 
 def _panic(message: str) -> None:
     """Panic inside the Rust code, so that tests see what becomes of it.

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Plan
     from toolbudget.budget.storing import StoreOutcome
 
-__all__ = ["rewrite"]
+__all__ = ["changes_of", "rewrite"]
 
 
-def _changes_of(plan: Plan, outcome: StoreOutcome) -> list[Change]:
+def changes_of(plan: Plan, outcome: StoreOutcome) -> list[Change]:
     """Return what is to be rewritten: recorded replacements and new ones, wherever they stand."""
     changes = list(plan.changes)
     for item in outcome.replaced:
@@ -30,5 +30,5 @@ def _changes_of(plan: Plan, outcome: StoreOutcome) -> list[Change]:
 
 def rewrite(messages: Sequence[object], plan: Plan, outcome: StoreOutcome) -> list[Any]:
     """Return the messages with every replacement put in; a list without any is the same object."""
-    output = core.rewrite(messages, _changes_of(plan, outcome))
+    output = core.rewrite(messages, changes_of(plan, outcome))
     return output if isinstance(output, list) else list(output)

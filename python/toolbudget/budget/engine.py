@@ -7,20 +7,21 @@ import math
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from toolbudget import _core as core
+from toolbudget._core import pure
 from toolbudget._core.pure import Key
-from toolbudget.budget.aggregate import rewrite
+from toolbudget.budget.aggregate import changes_of, rewrite
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
-from toolbudget.budget.settings import check_text
+from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Plan, Rule
+    from toolbudget._core.pure import Change, JsonScan, Plan, Rule
     from toolbudget._core.pure.group import Group
     from toolbudget.budget.journal import Journal, StoredFile
     from toolbudget.budget.policy import Policy
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from toolbudget.storage.store import ResultStore
 
 __all__ = ["Engine"]
+
+_Output = TypeVar("_Output")
 
 
 class Engine:
@@ -49,7 +52,9 @@ class Engine:
         self._journal = journal
         self._keeps_history = keeps_history
         self._parent_state: ContentReplacementState | None = None
+        # The last enforced list: as it is, or in the body that holds it.
         self._last_messages: Sequence[object] = ()
+        self._last_scan: JsonScan | None = None
         self._lock = threading.RLock()
         self._is_deciding = False
 
@@ -149,10 +154,40 @@ class Engine:
         with self._deciding():
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
             journal.fingerprints = done.plan.fingerprints
-            self._last_messages = tuple(messages)
+            self._last_messages, self._last_scan = tuple(messages), None
             if rule is None:
                 self._keeps_history = False
         output = rewrite(messages, done.plan, done.outcome)
+        report = report_of(
+            done, limit=options.limit, accounting=options.accounting, started_s=started_s
+        )
+        return output, report
+
+    def enforce_json(
+        self, body: bytes, put_together: Callable[[JsonScan, list[Change]], _Output]
+    ) -> tuple[_Output, EnforcementReport]:
+        """Apply the budget to a body; ``put_together`` makes the output of scan and changes."""
+        started_s = time.perf_counter()
+        check_body(body)
+        journal = self._journal
+        options = self.policy.plan_options(journal.store, "running")
+        with self._deciding():
+            scan = core.scan_json(body, self._last_scan)
+            if self._parent_state is not None:
+                self._fill_gaps(pure.scan_json(body).messages)
+
+            def make_plan() -> Plan:
+                rule = self._current_rule()
+                wanted = (
+                    options if rule == options.rule else dataclasses.replace(options, rule=rule)
+                )
+                return core.plan_json(scan, journal.state.known({}), wanted)
+
+            done = journal.transact(make_plan, keeps_failed=True)
+            self._last_scan, self._last_messages = scan, ()
+            self._keeps_history = False
+            # Before another call takes over what is known about this body.
+            output = put_together(scan, changes_of(done.plan, done.outcome))
         report = report_of(
             done, limit=options.limit, accounting=options.accounting, started_s=started_s
         )
@@ -168,7 +203,10 @@ class Engine:
             TranscriptError: With ``strict``: it could not be recorded.
         """
         with self._deciding():
-            survey = core.collect(self._last_messages, self.policy.is_exempt_tool)
+            messages = self._last_messages
+            if self._last_scan is not None:
+                messages = pure.scan_json(self._last_scan.body).messages
+            survey = core.collect(messages, self.policy.is_exempt_tool)
             last = self._keys_in(group for group in survey.groups if not group.is_followed)
             # The same result may stand in an earlier group too, and the model has seen that one.
             seen = set(self._keys_in(group for group in survey.groups if group.is_followed))

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from toolbudget.budget.bodies import Bodies
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
@@ -38,7 +39,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session:
+class Session(Bodies):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.

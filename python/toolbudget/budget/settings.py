@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from toolbudget.errors import ConfigError
+from toolbudget.errors import ConfigError, InvalidMessageError
 from toolbudget.limits import Limits
 from toolbudget.storage.json_lines import survives_json
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolbudget.storage._files import Durability
     from toolbudget.storage.store import ResultStore
 
-__all__ = ["Settings", "Unrecorded", "check_choice", "check_id", "check_text"]
+__all__ = ["Settings", "Unrecorded", "check_body", "check_choice", "check_id", "check_text"]
 
 Unrecorded: TypeAlias = Literal["history", "fresh"]
 
@@ -76,6 +76,16 @@ def check_text(name: str, value: object) -> None:
     """
     if not isinstance(value, str):
         raise ConfigError(f"{name} (argument) must be text: {value!r}")
+
+
+def check_body(body: object) -> None:
+    """Refuse what cannot be a body: it must not change while it is read.
+
+    Raises:
+        InvalidMessageError: It is something else than bytes.
+    """
+    if not isinstance(body, bytes):
+        raise InvalidMessageError(f"body must be bytes, not {type(body).__name__}")
 
 
 def check_id(name: str, value: object) -> str:

@@ -41,7 +41,7 @@ class ContentReplacementState:
         (frozenset(), {})
     """
 
-    __slots__ = ("_by_id", "_by_length", "_latest", "_unapplied")
+    __slots__ = ("_by_id", "_by_length", "_latest", "_standing", "_unapplied")
 
     def __init__(self) -> None:
         """Start without any decision."""
@@ -49,6 +49,8 @@ class ContentReplacementState:
         self._latest: dict[str, str] = {}
         self._by_length: dict[int, set[str]] = {}
         self._unapplied: dict[str, str] = {}
+        # The same object as long as every decision stands.
+        self._standing = object()
 
     @property
     def decisions(self) -> Mapping[Key, str | None]:
@@ -78,7 +80,7 @@ class ContentReplacementState:
 
     def known(self, fingerprints: FingerprintCache) -> Known:
         """Return the view that a plan is made from; it shares this state's tables."""
-        return Known(self._by_id, self._by_length, self._unapplied, fingerprints)
+        return Known(self._by_id, self._by_length, self._unapplied, fingerprints, self._standing)
 
     def decisions_about(self, tool_use_id: str) -> Mapping[Fingerprint, str | None]:
         """Return the decisions about one id, by fingerprint."""
@@ -107,6 +109,7 @@ class ContentReplacementState:
             by_fingerprint = self._by_id.get(key.tool_use_id)
             if by_fingerprint is None or by_fingerprint.get(key.fingerprint, "") is not None:
                 continue
+            self._standing = object()
             del by_fingerprint[key.fingerprint]
             if not by_fingerprint:
                 del self._by_id[key.tool_use_id]

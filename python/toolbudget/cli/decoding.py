@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal, InvalidOperation
 
 import orjson
 
+from toolbudget._core.pure.json.numbers import exact_fraction, exact_integer
 from toolbudget._core.pure.shape import field, is_mapping, text_field
 from toolbudget.budget.storing import is_json_content
 
@@ -47,27 +47,7 @@ def _decode_quickly(data: bytes) -> object:
 
 
 def _decode_exactly(data: bytes) -> object:
-    return json.loads(data.decode(), parse_int=_integer, parse_float=_fraction)
-
-
-class _Inexact:
-    """Stands for a number that Python cannot hold; no store takes it."""
-
-
-def _integer(token: str) -> int | _Inexact:
-    try:
-        return int(token)
-    except ValueError:  # more digits than Python reads
-        return _Inexact()
-
-
-def _fraction(token: str) -> float | _Inexact:
-    number = float(token)
-    try:
-        is_exact = Decimal(repr(number)) == Decimal(token)
-    except InvalidOperation:  # an exponent beyond all bounds
-        return _Inexact()
-    return number if is_exact else _Inexact()
+    return json.loads(data.decode(), parse_int=exact_integer, parse_float=exact_fraction)
 
 
 def _holds_structured_result(value: object) -> bool:

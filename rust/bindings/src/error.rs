@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
+use toolbudget_core::json::JsonError;
 
 use crate::text;
 
@@ -33,14 +34,26 @@ pub(crate) fn out_of_memory(error: TryReserveError) -> PyErr {
 
 /// A value that can be no message list, or no element of one.
 pub(crate) fn invalid_message(problem: &str, value: &Bound<'_, PyAny>) -> PyErr {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = value.py();
     let error = || -> PyResult<PyErr> {
-        let class = CLASS.import(py, "toolbudget.errors", "InvalidMessageError")?;
         let message = PyString::new(py, &format!("{problem}: ")).add(shown(value)?)?;
-        Ok(PyErr::from_type(class.clone(), (message.unbind(),)))
+        Ok(PyErr::from_type(invalid_class(py)?, (message.unbind(),)))
     };
     error().unwrap_or_else(|error| error)
+}
+
+/// A body that holds no messages.
+pub(crate) fn invalid_body(py: Python<'_>, problem: JsonError) -> PyErr {
+    match invalid_class(py) {
+        Ok(class) => PyErr::from_type(class, (problem.to_string(),)),
+        Err(error) => error,
+    }
+}
+
+fn invalid_class(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.import(py, "toolbudget.errors", "InvalidMessageError")?;
+    Ok(class.clone())
 }
 
 /// The name of a value's type.

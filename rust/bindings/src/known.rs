@@ -26,6 +26,19 @@ impl<'py> PyReplacement<'py> {
     pub(crate) const fn as_object(&self) -> &Bound<'py, PyString> {
         &self.text
     }
+
+    /// Takes up again what [`detach`](Self::detach) gave.
+    pub(crate) fn attach(py: Python<'py>, text: &Py<PyString>, size_chars: u64) -> Self {
+        Self {
+            text: text.bind(py).clone(),
+            size_chars,
+        }
+    }
+
+    /// The text and its size, to be kept beyond this call.
+    pub(crate) fn detach(&self) -> (Py<PyString>, u64) {
+        (self.text.clone().unbind(), self.size_chars)
+    }
 }
 
 impl Recorded for PyReplacement<'_> {
@@ -40,6 +53,8 @@ pub(crate) struct Known<'py> {
     replacements: Table<'py>,
     unapplied: Table<'py>,
     fingerprints: Table<'py>,
+    /// The same object as in the call before if every decision of then still stands.
+    pub(crate) standing: Bound<'py, PyAny>,
 }
 
 impl<'py> Known<'py> {
@@ -50,7 +65,13 @@ impl<'py> Known<'py> {
             replacements: Table(known.getattr(intern!(py, "replacements"))?),
             unapplied: Table(known.getattr(intern!(py, "unapplied"))?),
             fingerprints: Table(known.getattr(intern!(py, "fingerprints"))?),
+            standing: known.getattr(intern!(py, "standing"))?,
         })
+    }
+
+    /// Whether nothing was decided at all.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.decisions.is_empty()
     }
 
     /// The decision about an id and a fingerprint.
@@ -117,6 +138,11 @@ pub(crate) fn read_entry<'py>(
 struct Table<'py>(Bound<'py, PyAny>);
 
 impl<'py> Table<'py> {
+    fn is_empty(&self) -> bool {
+        let dict = self.0.cast_exact::<PyDict>();
+        dict.is_ok_and(PyDictMethods::is_empty)
+    }
+
     fn get(&self, key: impl IntoPyObject<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.0.cast_exact::<PyDict>() {
             Ok(dict) if dict.is_empty() => Ok(None),

@@ -8,6 +8,11 @@ mod collect;
 mod error;
 mod guard;
 mod items;
+mod json_knowledge;
+mod json_plan;
+mod json_rewrite;
+mod json_scan;
+mod json_standing;
 mod knowledge;
 mod known;
 mod number;
@@ -24,10 +29,11 @@ mod texts;
 #[pyo3::pymodule]
 mod _native {
     use pyo3::prelude::*;
-    use pyo3::types::PyString;
+    use pyo3::types::{PyBytes, PyList, PyString};
 
     use crate::collect::Collected;
     use crate::guard::{self, guarded};
+    use crate::json_scan::JsonScan;
     use crate::{number, replacement, text};
 
     #[pyfunction]
@@ -126,6 +132,47 @@ mod _native {
         guarded(text.py(), || {
             crate::rewrite::replace_content(Some(content), text)
         })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (body, earlier=None))]
+    fn scan_json(
+        body: &Bound<'_, PyBytes>,
+        earlier: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<JsonScan> {
+        guarded(body.py(), || {
+            // A scan of the other core holds nothing that this one could use.
+            let earlier = earlier.and_then(|earlier| earlier.cast::<JsonScan>().ok());
+            JsonScan::of(body, earlier.map(Bound::get))
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (scan, known, options))]
+    fn plan_json<'py>(
+        scan: &Bound<'py, JsonScan>,
+        known: &Bound<'py, PyAny>,
+        options: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(scan.py(), || crate::json_plan::plan(scan, known, options))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (scan, changes))]
+    fn rewrite_json<'py>(
+        scan: &Bound<'py, JsonScan>,
+        changes: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        guarded(scan.py(), || crate::json_rewrite::rewrite(scan, changes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (scan, changes))]
+    fn rewrite_json_segments<'py>(
+        scan: &Bound<'py, JsonScan>,
+        changes: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        guarded(scan.py(), || crate::json_rewrite::segments(scan, changes))
     }
 
     #[pymodule_init]

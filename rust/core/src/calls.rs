@@ -1,8 +1,10 @@
 //! Calls: which tool each result belongs to, by the calls of its chain.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::group::ChainIndex;
+use crate::hasher::Folding;
 use crate::text::Text;
 
 /// Kinds of callers that are running code: what they get is data for a program, not for the model.
@@ -33,7 +35,12 @@ pub fn is_code_caller(kind: &[u8]) -> bool {
 
 /// The calls of an input by chain and id, in the order of the input.
 #[derive(Debug)]
-pub(crate) struct CallBook<T>(HashMap<(ChainIndex, T), Vec<PlacedCall<T>>>);
+pub(crate) struct CallBook<T> {
+    /// The first call of each id: as a rule the only one.
+    first: HashMap<(ChainIndex, T), PlacedCall<T>, Folding>,
+    /// The others.
+    more: HashMap<(ChainIndex, T), Vec<PlacedCall<T>>, Folding>,
+}
 
 #[derive(Debug)]
 struct PlacedCall<T> {
@@ -44,7 +51,10 @@ struct PlacedCall<T> {
 impl<T: Text> CallBook<T> {
     /// Starts without calls.
     pub(crate) fn new() -> Self {
-        Self(HashMap::new())
+        Self {
+            first: HashMap::default(),
+            more: HashMap::default(),
+        }
     }
 
     /// Takes note of a call; calls come in the order of their messages.
@@ -59,7 +69,15 @@ impl<T: Text> CallBook<T> {
             message_index,
             call,
         };
-        self.0.entry((chain, tool_use_id)).or_default().push(placed);
+        match self.first.entry((chain, tool_use_id)) {
+            Entry::Vacant(entry) => {
+                entry.insert(placed);
+            }
+            Entry::Occupied(entry) => {
+                let key = entry.key().clone();
+                self.more.entry(key).or_default().push(placed);
+            }
+        }
     }
 
     /// Gives the last call before a result, else the first one after it.
@@ -69,9 +87,17 @@ impl<T: Text> CallBook<T> {
         tool_use_id: &T,
         message_index: usize,
     ) -> Option<&Call<T>> {
-        let calls = self.0.get(&(chain, tool_use_id.clone()))?;
-        let before = calls.partition_point(|placed| placed.message_index < message_index);
-        let nearest = calls.get(before.saturating_sub(1))?;
+        let key = (chain, tool_use_id.clone());
+        let first = self.first.get(&key)?;
+        if self.more.is_empty() {
+            return Some(&first.call);
+        }
+        let more = self.more.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let before = more.partition_point(|placed| placed.message_index < message_index);
+        let nearest = match before.checked_sub(1) {
+            Some(last_before) => more.get(last_before)?,
+            None => first,
+        };
         Some(&nearest.call)
     }
 }

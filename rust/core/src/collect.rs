@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use crate::calls::{Call, CallBook};
 use crate::group::{Chain, ChainIndex, Grouper};
+use crate::hasher::Folding;
 use crate::text::Text;
 
 /// Its results are reads that the model asked for.
@@ -241,7 +242,8 @@ impl<T: Text> Collector<T> {
     ) -> Result<Survey<T>, E> {
         let mut exemptions = Exemptions {
             ask: is_exempt_tool,
-            known: HashMap::new(),
+            known: HashMap::default(),
+            last: None,
         };
         let mut candidates = Vec::with_capacity(self.found.len());
         for item in self.found {
@@ -267,7 +269,9 @@ impl<T: Text> Collector<T> {
 /// Which tools are exempt, as far as it was asked.
 struct Exemptions<T, F> {
     ask: F,
-    known: HashMap<T, bool>,
+    known: HashMap<T, bool, Folding>,
+    /// Results of one tool follow each other as a rule.
+    last: Option<(T, bool)>,
 }
 
 impl<T: Text, F, E> Exemptions<T, F>
@@ -286,11 +290,17 @@ where
         if name == MEMORY_TOOL {
             return Ok(true);
         }
-        if let Some(&is_exempt) = self.known.get(name) {
-            return Ok(is_exempt);
+        if let Some((last, is_exempt)) = &self.last
+            && last == name
+        {
+            return Ok(*is_exempt);
         }
-        let is_exempt = (self.ask)(name)?;
+        let is_exempt = match self.known.get(name) {
+            Some(&is_exempt) => is_exempt,
+            None => (self.ask)(name)?,
+        };
         self.known.insert(name.clone(), is_exempt);
+        self.last = Some((name.clone(), is_exempt));
         Ok(is_exempt)
     }
 }

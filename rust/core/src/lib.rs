@@ -20,14 +20,14 @@
 //!
 //! [WTF-8]: https://simonsapin.github.io/wtf-8/
 
-#![forbid(unsafe_code)]
-
 mod calls;
 mod choose;
 mod collect;
 mod decision;
 mod fingerprint;
 mod group;
+mod hasher;
+pub mod json;
 mod limit;
 mod plan;
 mod preview;

@@ -25,6 +25,9 @@ pub fn pieces(length_chars: usize) -> impl Iterator<Item = Range<usize>> {
 /// ```
 #[must_use]
 pub fn count_chars(text: &[u8]) -> u64 {
+    if text.is_ascii() {
+        return text.len() as u64;
+    }
     // As many bytes as a sum of one byte can hold: so the loop inside is a few vector instructions.
     text.chunks(u8::MAX.into())
         .map(|chunk| {

@@ -5,6 +5,13 @@ It is total on odd input and touches no file, clock, environment or random sourc
 
 from __future__ import annotations
 
+from toolbudget._core.pure.body import (
+    JsonScan,
+    plan_json,
+    rewrite_json,
+    rewrite_json_segments,
+    scan_json,
+)
 from toolbudget._core.pure.candidate import Candidate
 from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared
 from toolbudget._core.pure.collect import Survey, collect
@@ -40,6 +47,7 @@ __all__ = [
     "FingerprintCache",
     "Fresh",
     "GroupTotals",
+    "JsonScan",
     "Key",
     "Known",
     "Plan",
@@ -53,8 +61,12 @@ __all__ = [
     "fingerprint",
     "is_framed_reference",
     "plan",
+    "plan_json",
     "replace_content",
     "rewrite",
+    "rewrite_json",
+    "rewrite_json_segments",
+    "scan_json",
     "select_largest",
     "text_identity",
     "utf8_length",

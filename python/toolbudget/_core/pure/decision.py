@@ -38,12 +38,15 @@ class Known:
             known from facts.
         unapplied: Replacements by id that another program recorded without a fingerprint.
         fingerprints: Fingerprints of the texts of the call before, by identity of the text.
+        standing: The same object as in the call before if every decision of then still stands, so
+            that it need not be looked up again; ``None`` says nothing.
     """
 
     decisions: Mapping[str, Mapping[Fingerprint, str | None]]
     replacements: Mapping[int, AbstractSet[str]]
     unapplied: Mapping[str, str] = field(default_factory=dict)
     fingerprints: FingerprintCache = field(default_factory=dict)
+    standing: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,105 @@
+"""The part of a session that works on request bodies and transcripts as raw bytes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from toolbudget import _core as core
+from toolbudget.budget.events import announce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolbudget._core.pure import Change, JsonScan
+    from toolbudget.budget.engine import Engine
+    from toolbudget.budget.report import EnforcementReport
+    from toolbudget.budget.scope import PerCaller
+    from toolbudget.budget.settings import Settings
+
+__all__ = ["Bodies"]
+
+_Output = TypeVar("_Output")
+
+
+class Bodies:
+    """What a session does with bytes; it decides as it does about message lists."""
+
+    _engine: Engine
+    _reports: PerCaller[EnforcementReport]
+    _settings: Settings
+
+    def enforce_json(self, body: bytes) -> bytes:
+        r"""Apply the budget to a request body, a list of messages or the records of a transcript.
+
+        It decides as :meth:`enforce` does about the same messages, and both may be called in turn.
+        Nothing is parsed into objects; only the content of what is replaced becomes other bytes.
+        The last body is kept, so that what the next one has in common with it is known.
+
+        Args:
+            body: JSON in UTF-8: an object with ``messages``, a list of messages, or objects one
+                after the other (JSON lines).
+
+        Returns:
+            The body itself if nothing is to be changed, else one in which every byte outside of
+            replaced contents is as it was. New texts are written in ASCII.
+
+        Raises:
+            InvalidMessageError: ``body`` is malformed or holds no messages; the message names the
+                byte, and nothing was decided.
+            StoreError: With ``strict``, when storing failed.
+            TranscriptError: With ``strict``, when recording failed.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> body = b'{ "max_tokens": 1e3, "messages": [{"role":"user","content":"hello"}] }'
+            >>> session.enforce_json(body) is body
+            True
+            >>> session.enforce_json(b'{"messages": [NaN]}')
+            Traceback (most recent call last):
+                ...
+            toolbudget.errors.InvalidMessageError: not JSON: expecting a value at byte 14
+        """
+        output, report = self._enforce_json(body, core.rewrite_json)
+        self._reports.set(report)
+        return output
+
+    async def aenforce_json(self, body: bytes) -> bytes:
+        """Do what :meth:`enforce_json` does without blocking the event loop."""
+        output, report = await asyncio.to_thread(self._enforce_json, body, core.rewrite_json)
+        self._reports.set(report)
+        return output
+
+    def enforce_json_segments(self, body: bytes) -> list[bytes | memoryview]:
+        """Do what :meth:`enforce_json` does, without joining the pieces of a changed body.
+
+        What is not replaced comes as views of ``body``, for ``os.writev`` or a client that sends an
+        iterable. For large bodies that is several times as fast as one new object.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> limits = toolbudget.Limits(max_message_chars=5_000)
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo", limits=limits)
+            >>> block = b'{"type":"tool_result","tool_use_id":"t1","content":"%s"}' % (b"x" * 9_000)
+            >>> body = b'{"messages":[{"role":"user","content":[%s]}]}' % block
+            >>> pieces = session.enforce_json_segments(body)
+            >>> [type(piece).__name__ for piece in pieces]
+            ['memoryview', 'bytes', 'memoryview']
+            >>> b"".join(pieces) == session.enforce_json(body)
+            True
+        """
+        output, report = self._enforce_json(body, core.rewrite_json_segments)
+        self._reports.set(report)
+        return output
+
+    def _enforce_json(
+        self, body: bytes, put_together: Callable[[JsonScan, list[Change]], _Output]
+    ) -> tuple[_Output, EnforcementReport]:
+        self._check_open()
+        output, report = self._engine.enforce_json(body, put_together)
+        announce(report, self._settings.on_event)
+        return output, report
+
+    def _check_open(self) -> None:
+        raise NotImplementedError

@@ -1,0 +1,226 @@
+//! What the core asks while it plans for a body, answered from its bytes.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyList, PyString};
+use toolbudget_core::json::{JsonName, ResultSpan, text_of};
+use toolbudget_core::{
+    Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, is_framed_reference,
+};
+
+use crate::classes::Classes;
+use crate::error;
+use crate::json_scan::Scanned;
+use crate::json_standing::Standing;
+use crate::known::{Known, PyReplacement};
+use crate::options::Callbacks;
+use crate::prepared::{Asked, Prepared};
+use crate::shape::texts;
+use crate::text;
+use crate::texts::Texts;
+
+/// The content of a result, decoded.
+pub(crate) struct Decoded<'py> {
+    pub(crate) content: Bound<'py, PyAny>,
+    pub(crate) texts: Texts<'py>,
+}
+
+/// The knowledge of one call. Nothing is decoded before it is asked for.
+pub(crate) struct JsonKnowledge<'a, 'py> {
+    py: Python<'py>,
+    scan: &'a Scanned,
+    body: &'a [u8],
+    known: Known<'py>,
+    callbacks: &'a Callbacks<'py>,
+    decoded: Vec<OnceCell<Decoded<'py>>>,
+    prepared: HashMap<usize, Prepared<'py>>,
+    standing: &'a mut Standing,
+    /// Ids with the exceptions of the `redact` hook.
+    pub(crate) redaction_failures: Bound<'py, PyList>,
+}
+
+impl<'a, 'py> JsonKnowledge<'a, 'py> {
+    pub(crate) fn new(
+        py: Python<'py>,
+        scan: &'a Scanned,
+        standing: &'a mut Standing,
+        body: &'a [u8],
+        known: Known<'py>,
+        callbacks: &'a Callbacks<'py>,
+    ) -> Self {
+        let results = scan.scan.results();
+        standing.check(&known.standing, results.len());
+        Self {
+            py,
+            scan,
+            body,
+            known,
+            callbacks,
+            standing,
+            decoded: results.iter().map(|_| OnceCell::new()).collect(),
+            prepared: HashMap::new(),
+            redaction_failures: PyList::empty(py),
+        }
+    }
+
+    /// The `Key` of a result.
+    pub(crate) fn key(&self, candidate: usize) -> PyResult<Bound<'py, PyAny>> {
+        let classes = Classes::get(self.py)?;
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
+        let fields = (
+            tool_use_id.as_object(),
+            self.scan.fingerprint(candidate, self.py)?,
+        );
+        classes.named_tuple(&classes.key, &fields.into_pyobject(self.py)?)
+    }
+
+    /// A result that a replacement was built for.
+    pub(crate) fn prepared(&self, candidate: usize) -> Option<&Prepared<'py>> {
+        self.prepared.get(&candidate)
+    }
+
+    /// The content of a result.
+    pub(crate) fn decoded(&self, candidate: usize) -> PyResult<&Decoded<'py>> {
+        let cell = &self.decoded[candidate];
+        if cell.get().is_none() {
+            let decoded = self.decode(candidate)?;
+            return Ok(cell.get_or_init(|| decoded));
+        }
+        cell.get()
+            .ok_or_else(|| error::internal(self.py, "what was decoded is gone"))
+    }
+
+    fn decode(&self, candidate: usize) -> PyResult<Decoded<'py>> {
+        let content = self.decode_content(self.result(candidate))?;
+        match texts(&content)? {
+            Some(texts) => Ok(Decoded { content, texts }),
+            None => Err(error::internal(self.py, "a text result holds no text")),
+        }
+    }
+
+    fn decode_content(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyAny>> {
+        static DECODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let raw = result.content.of(self.body);
+        if raw.first() == Some(&b'"') {
+            return Ok(self.decode_texts(result)?.into_any());
+        }
+        let module = "toolbudget._core.pure.body";
+        let decode = DECODE.import(self.py, module, "decode_json_content")?;
+        decode.call1((PyBytes::new(self.py, raw),))
+    }
+
+    /// The text of a result.
+    fn decode_texts(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyString>> {
+        if let [span] = self.scan.scan.texts_of(result) {
+            let text = text_of(*span, self.body);
+            return text::from_wtf8(self.py, &text);
+        }
+        text::from_wtf8(self.py, &self.wtf8_of(result))
+    }
+
+    fn wtf8_of(&self, result: &ResultSpan) -> Vec<u8> {
+        let spans = self.scan.scan.texts_of(result).iter();
+        let texts = spans.map(|span| text_of(*span, self.body));
+        texts.fold(Vec::new(), |mut joined, text| {
+            joined.extend_from_slice(&text);
+            joined
+        })
+    }
+
+    fn result(&self, candidate: usize) -> &'a ResultSpan {
+        &self.scan.scan.results()[candidate]
+    }
+
+    fn size_chars(&self, candidate: usize) -> u64 {
+        self.scan.fingerprints[candidate].size_chars
+    }
+}
+
+impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
+    type Text = JsonName<'a>;
+    type Recorded = PyReplacement<'py>;
+    type Built = Replacement;
+    type Error = PyErr;
+
+    fn fingerprint(&mut self, candidate: usize) -> PyResult<Fingerprint> {
+        Ok(self.scan.fingerprints[candidate])
+    }
+
+    fn earlier(&mut self, candidate: usize) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
+        if self.known.is_undecided() {
+            return Ok(None);
+        }
+        if let Some(decision) = self.standing.get(candidate, self.py) {
+            return Ok(Some(decision));
+        }
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
+        let fingerprint = self.scan.fingerprint(candidate, self.py)?;
+        let decision = self.known.decision(&tool_use_id, fingerprint)?;
+        if let Some(decision) = &decision {
+            self.standing.set(candidate, decision);
+        }
+        Ok(decision)
+    }
+
+    fn unapplied(&mut self, candidate: usize) -> PyResult<Option<PyReplacement<'py>>> {
+        self.known
+            .unapplied(&self.scan.tool_use_id(candidate, self.body, self.py)?)
+    }
+
+    fn is_known_replacement(&mut self, candidate: usize) -> PyResult<bool> {
+        let Some(same_length) = self.known.replacements(self.size_chars(candidate))? else {
+            return Ok(false);
+        };
+        let parts = self.decoded(candidate)?.texts.parts();
+        same_length.contains(text::join(self.py, parts)?)
+    }
+
+    fn is_framed(&mut self, candidate: usize) -> PyResult<bool> {
+        let result = self.result(candidate);
+        let size_chars = self.size_chars(candidate);
+        if size_chars > REFERENCE_MAX_CHARS || !result.may_be_framed {
+            return Ok(false);
+        }
+        Ok(is_framed_reference(&self.wtf8_of(result), size_chars))
+    }
+
+    fn prepare(&mut self, candidate: usize) -> PyResult<bool> {
+        let redact = self.callbacks.redact.as_ref();
+        let prepared = match redact {
+            None => Ok(Prepared::unredacted()),
+            Some(_) => Prepared::new(self.decoded(candidate)?.texts.parts(), redact)?,
+        };
+        match prepared {
+            Ok(prepared) => {
+                self.prepared.insert(candidate, prepared);
+                Ok(true)
+            }
+            Err(error) => {
+                let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
+                let failure = (tool_use_id.as_object(), error.into_value(self.py));
+                self.redaction_failures.append(failure)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn build(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Replacement> {
+        let mut prepared = self
+            .prepared
+            .remove(&candidate)
+            .unwrap_or_else(Prepared::unredacted);
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
+        let decoded = self.decoded(candidate)?;
+        let asked = Asked {
+            tool_use_id: &tool_use_id,
+            content: &decoded.content,
+            parts: decoded.texts.parts(),
+        };
+        let built = prepared.build(&asked, self.callbacks, preview_bytes);
+        self.prepared.insert(candidate, prepared);
+        built
+    }
+}

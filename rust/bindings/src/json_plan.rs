@@ -1,0 +1,200 @@
+//! Planning for a body: one crossing from its bytes to everything that is decided about it.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use toolbudget_core::json::{JsonName, survey};
+use toolbudget_core::{Choice, Replacement, Survey, Totals};
+
+use crate::classes::{Classes, make};
+use crate::collect::counter;
+use crate::error;
+use crate::json_knowledge::JsonKnowledge;
+use crate::json_scan::{JsonScan, Scanned};
+use crate::json_standing::Standing;
+use crate::known::{Known, PyReplacement};
+use crate::number;
+use crate::options::PlanOptions;
+use crate::text;
+
+type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
+
+/// Decides about every result of a body that is not decided yet.
+pub(crate) fn plan<'py>(
+    scan: &Bound<'py, JsonScan>,
+    known: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = scan.py();
+    let body = scan.get().body(py).as_bytes();
+    scan.get().with(py, |scanned| {
+        let mut standing = std::mem::take(&mut scanned.standing);
+        let written = plan_scanned(scanned, &mut standing, body, known, options);
+        scanned.standing = standing;
+        written
+    })
+}
+
+fn plan_scanned<'py>(
+    scan: &Scanned,
+    standing: &mut Standing,
+    body: &[u8],
+    known: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = known.py();
+    let options = PlanOptions::read(options)?;
+    let survey = survey(&scan.scan, body, &scan.fingerprints, |name| {
+        let name = text::from_wtf8(py, &name.text())?;
+        options.is_exempt_tool.call1((name,))?.is_truthy()
+    })?;
+    let known = Known::read(known)?;
+    let mut knowledge = JsonKnowledge::new(py, scan, standing, body, known, &options.callbacks);
+    let plan = toolbudget_core::plan(&survey, &options.core, &mut knowledge)?;
+    Writer {
+        py,
+        classes: Classes::get(py)?,
+        scan,
+        body,
+        survey: &survey,
+        knowledge: &knowledge,
+    }
+    .plan(&plan)
+}
+
+/// Writes the core's plan as Python's.
+struct Writer<'a, 'py> {
+    py: Python<'py>,
+    classes: &'static Classes,
+    scan: &'a Scanned,
+    body: &'a [u8],
+    survey: &'a Survey<JsonName<'a>>,
+    knowledge: &'a JsonKnowledge<'a, 'py>,
+}
+
+impl<'py> Writer<'_, 'py> {
+    fn plan(&self, plan: &CorePlan<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let totals = self.list(&plan.totals, |totals| self.totals(totals))?;
+        let choices = self.list(&plan.choices, |choice| self.choice(choice, &totals))?;
+        let arguments = (
+            choices,
+            self.list(&plan.kept, |&candidate| self.knowledge.key(candidate))?,
+            self.list(&plan.adoptions, |(candidate, text)| {
+                let fields = (self.knowledge.key(*candidate)?, text.as_object());
+                let fields = fields.into_pyobject(self.py)?;
+                self.classes.named_tuple(&self.classes.adoption, &fields)
+            })?,
+            self.list(&plan.changes, |(candidate, text)| {
+                self.change(*candidate, text)
+            })?,
+            totals,
+            counter(&plan.skipped, self.classes, self.py)?,
+            plan.candidates,
+            number::to_python(self.py, plan.chars_before)?,
+            number::to_python(self.py, plan.chars_gained)?,
+            PyDict::new(self.py),
+            &self.knowledge.redaction_failures,
+        );
+        make(&self.classes.plan, arguments, self.py)
+    }
+
+    fn list<T>(
+        &self,
+        items: &[T],
+        write: impl Fn(&T) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(self.py);
+        for item in items {
+            list.append(write(item)?)?;
+        }
+        Ok(list)
+    }
+
+    fn totals(&self, totals: &Totals) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = (
+            number::to_python(self.py, totals.frozen)?,
+            number::to_python(self.py, totals.standing)?,
+            number::to_python(self.py, totals.fresh)?,
+            number::to_python(self.py, totals.gained)?,
+        );
+        make(&self.classes.group_totals, arguments, self.py)
+    }
+
+    fn choice(
+        &self,
+        choice: &Choice<Replacement>,
+        totals: &Bound<'py, PyList>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let occurrences = self.list(&choice.occurrences, |&index| self.candidate(index))?;
+        let followers = self.list(&choice.followers, |&(index, group)| {
+            let follower = (self.candidate(index)?, totals.get_item(group)?);
+            Ok(follower.into_pyobject(self.py)?.into_any())
+        })?;
+        let first = choice.occurrences[0];
+        let (prepared, path) = self.prepared(first, &occurrences)?;
+        let arguments = (
+            self.knowledge.key(first)?,
+            occurrences,
+            prepared,
+            path,
+            number::to_python(self.py, choice.preview_bytes)?,
+            text::from_wtf8(self.py, &choice.replacement.text)?,
+            totals.get_item(choice.group)?,
+            followers,
+        );
+        make(&self.classes.choice, arguments, self.py)
+    }
+
+    /// A fresh result as `Prepared`, and the path that its replacement assumes.
+    fn prepared(
+        &self,
+        first: usize,
+        occurrences: &Bound<'py, PyList>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let prepared = self.knowledge.prepared(first);
+        let Some((prepared, source)) =
+            prepared.and_then(|prepared| Some((prepared, prepared.source()?)))
+        else {
+            return Err(error::internal(self.py, "a choice was never built"));
+        };
+        let parts = match prepared.redacted() {
+            Some(redacted) => redacted,
+            None => self.knowledge.decoded(first)?.texts.parts(),
+        };
+        let arguments = (
+            make(&self.classes.fresh, (occurrences,), self.py)?,
+            PyTuple::new(self.py, parts)?,
+            text::join(self.py, parts)?,
+            source.size_bytes,
+        );
+        let made = make(&self.classes.prepared, arguments, self.py)?;
+        Ok((made, source.path.clone()))
+    }
+
+    fn candidate(&self, index: usize) -> PyResult<Bound<'py, PyAny>> {
+        let candidate = &self.survey.candidates()[index];
+        let place = &self.scan.scan.results()[index];
+        let decoded = self.knowledge.decoded(index)?;
+        let tool_name = candidate.tool_name.as_ref();
+        let tool_use_id = self.scan.tool_use_id(index, self.body, self.py)?;
+        let arguments = (
+            tool_use_id.as_object(),
+            &decoded.content,
+            candidate.size_chars,
+            place.message_index,
+            place.block_index,
+            tool_name
+                .map(|name| text::from_wtf8(self.py, &name.text()))
+                .transpose()?,
+            candidate.is_exempt,
+            decoded.texts.to_tuple(self.py)?,
+        );
+        make(&self.classes.candidate, arguments, self.py)
+    }
+
+    fn change(&self, candidate: usize, text: &PyReplacement<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let place = &self.scan.scan.results()[candidate];
+        let fields = (place.message_index, place.block_index, text.as_object());
+        let fields = fields.into_pyobject(self.py)?;
+        self.classes.named_tuple(&self.classes.change, &fields)
+    }
+}

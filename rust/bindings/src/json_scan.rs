@@ -1,0 +1,186 @@
+//! A body that was scanned, as an object of Python's.
+
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyString};
+use toolbudget_core::Fingerprint;
+use toolbudget_core::json::{Earlier, JsonError, Leftover, Recalled, Scan, recall, text_of};
+
+use crate::classes::Classes;
+use crate::error;
+use crate::json_standing::Standing;
+use crate::text::{self, PyText};
+
+/// From so many bytes on, other threads may run meanwhile: less is done before one could begin.
+pub(crate) const LARGE_BYTES: usize = 16 << 10;
+
+/// The body with all that is known about it.
+#[pyclass(frozen, module = "toolbudget._core._native")]
+pub(crate) struct JsonScan {
+    #[pyo3(get)]
+    body: Py<PyBytes>,
+    /// `None` once another scan has taken it over.
+    known: Mutex<Option<Scanned>>,
+}
+
+/// What is known about a body.
+pub(crate) struct Scanned {
+    pub(crate) scan: Scan,
+    /// Of each result.
+    pub(crate) fingerprints: Vec<Fingerprint>,
+    /// Of each result.
+    objects: Vec<Objects>,
+    pub(crate) standing: Standing,
+}
+
+/// What was made for a result when it was asked for.
+struct Objects {
+    tool_use_id: PyOnceLock<Py<PyString>>,
+    fingerprint: PyOnceLock<Py<PyAny>>,
+}
+
+impl JsonScan {
+    /// Scans a body; takes over what an earlier scan knows.
+    pub(crate) fn of(body: &Bound<'_, PyBytes>, earlier: Option<&Self>) -> PyResult<Self> {
+        let py = body.py();
+        let bytes = body.as_bytes();
+        let before = earlier.and_then(|it| Some((it.body.as_bytes(py), it.take()?)));
+        let work = || Scanned::read(bytes, before);
+        let read = if bytes.len() < LARGE_BYTES {
+            work()
+        } else {
+            py.detach(work)
+        };
+        Ok(Self {
+            body: body.clone().unbind(),
+            known: Mutex::new(Some(
+                read.map_err(|problem| error::invalid_body(py, problem))?,
+            )),
+        })
+    }
+
+    /// Takes what is known; it is put back by [`put`](Self::put), unless it is taken over.
+    pub(crate) fn take(&self) -> Option<Scanned> {
+        self.lock().take()
+    }
+
+    /// Puts back what was taken.
+    pub(crate) fn put(&self, known: Scanned) {
+        *self.lock() = Some(known);
+    }
+
+    /// Does something with what is known while it is taken.
+    pub(crate) fn with<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Scanned) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let Some(mut known) = self.take() else {
+            return Err(error::internal(py, "a later scan has taken this one over"));
+        };
+        let done = work(&mut known);
+        self.put(known);
+        done
+    }
+
+    pub(crate) fn body<'py>(&self, py: Python<'py>) -> &Bound<'py, PyBytes> {
+        self.body.bind(py)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Scanned>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Scanned {
+    fn read(body: &[u8], before: Option<(&[u8], Self)>) -> Result<Self, JsonError> {
+        let Some((earlier_body, mut earlier)) = before else {
+            let scan = Scan::of(body)?;
+            let recalled = recall(&scan, body, None);
+            return Ok(Self {
+                scan,
+                objects: recalled.origins.iter().map(|_| Objects::new()).collect(),
+                fingerprints: recalled.fingerprints,
+                standing: Standing::default(),
+            });
+        };
+        let (scan, leftover) = earlier.scan.after(earlier_body, body)?;
+        let left = earlier.fingerprints.split_off(leftover.first());
+        let memory = Earlier {
+            body: earlier_body,
+            leftover: &leftover,
+            fingerprints: &left,
+        };
+        let recalled = recall(&scan, body, Some(memory));
+        let reused = scan.reused_results();
+        earlier
+            .standing
+            .move_on(reused, leftover.first(), &recalled.origins);
+        let mut fingerprints = earlier.fingerprints;
+        fingerprints.truncate(reused);
+        fingerprints.extend_from_slice(&recalled.fingerprints);
+        Ok(Self {
+            objects: move_on(earlier.objects, reused, &leftover, &recalled),
+            scan,
+            fingerprints,
+            standing: earlier.standing,
+        })
+    }
+
+    /// The id of a result.
+    pub(crate) fn tool_use_id<'py>(
+        &self,
+        result: usize,
+        body: &[u8],
+        py: Python<'py>,
+    ) -> PyResult<PyText<'py>> {
+        let known = self.objects[result].tool_use_id.get_or_try_init(py, || {
+            let text = text_of(self.scan.results()[result].tool_use_id, body);
+            text::from_wtf8(py, &text).map(Bound::unbind)
+        })?;
+        PyText::new(known.bind(py).clone())
+    }
+
+    /// The fingerprint of a result as a `Fingerprint`.
+    pub(crate) fn fingerprint<'py>(
+        &self,
+        result: usize,
+        py: Python<'py>,
+    ) -> PyResult<&Bound<'py, PyAny>> {
+        let known = self.objects[result].fingerprint.get_or_try_init(py, || {
+            let classes = Classes::get(py)?;
+            let object = classes.new_fingerprint(py, self.fingerprints[result])?;
+            PyResult::Ok(object.unbind())
+        })?;
+        Ok(known.bind(py))
+    }
+}
+
+/// The objects of the first results, and those of the others that were found.
+fn move_on(
+    mut objects: Vec<Objects>,
+    reused: usize,
+    leftover: &Leftover,
+    recalled: &Recalled,
+) -> Vec<Objects> {
+    let mut left = objects.split_off(leftover.first());
+    objects.truncate(reused);
+    let moved = recalled.origins.iter().map(|origin| {
+        let known = origin.and_then(|origin| left.get_mut(origin));
+        known.map_or_else(Objects::new, |known| mem::replace(known, Objects::new()))
+    });
+    objects.extend(moved);
+    objects
+}
+
+impl Objects {
+    const fn new() -> Self {
+        Self {
+            tool_use_id: PyOnceLock::new(),
+            fingerprint: PyOnceLock::new(),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Request bodies and transcripts as raw bytes: one structural pass, no parse into objects.
+//!
+//! A [`Scan`] notes what a [`Collector`](crate::Collector) needs to be told, as spans of the body.
+//! Everything that Python's `json` refuses is refused, and where nothing is wanted nothing is
+//! decoded. Depth of nesting costs no recursion.
+
+mod block;
+mod collect;
+mod cursor;
+mod decode;
+mod document;
+mod element;
+mod error;
+mod event;
+mod field;
+mod names;
+mod recall;
+mod resume;
+mod skip;
+mod splice;
+mod text;
+
+pub use collect::survey;
+pub use cursor::{Span, TextSpan};
+pub use document::{Leftover, Scan};
+pub use error::{JsonError, Problem};
+pub use event::{CallSpan, Event, ResultSpan, TurnSpan};
+pub use names::{JsonName, Name};
+pub use recall::{Earlier, Recalled, recall};
+pub use splice::{Splice, encode_text, replace_content};
+pub use text::{JsonText, decode_text, fingerprint_spans, text_of};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Decoding blocks by the instructions of AVX-512 that close gaps in a vector.
+//!
+//! `unsafe` stands here for two things. Bytes are taken as vectors of the same size and back, which
+//! have no invalid values. A function with instructions that not every machine has is called behind
+//! the question whether this one has them.
+
+use std::arch::x86_64::{
+    __m512i, _mm512_cmpeq_epi8_mask, _mm512_mask_blend_epi8, _mm512_maskz_compress_epi8,
+    _mm512_set1_epi8,
+};
+use std::mem::transmute;
+
+use super::BLOCK_BYTES;
+use crate::json::skip::escaped;
+
+/// Letters of escapes with what they stand for; quote, backslash and slash stand for themselves.
+const LETTERS: [(u8, u8); 5] = [
+    (b'n', b'\n'),
+    (b't', b'\t'),
+    (b'r', b'\r'),
+    (b'b', 0x08),
+    (b'f', 0x0C),
+];
+
+/// Whether this machine decodes blocks.
+pub(super) fn has_blocks() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("popcnt")
+}
+
+/// Decodes from the beginning of `raw` into `room`: up to an escape of a code point, or as long as
+/// there are whole blocks in both. Gives how many bytes were read and written.
+///
+/// The machine must be one that [`has_blocks`]; on another one nothing is read.
+pub(super) fn decode_blocks(raw: &[u8], room: &mut [u8]) -> (usize, usize) {
+    if !has_blocks() {
+        return (0, 0);
+    }
+    #[expect(unsafe_code, reason = "instructions that were asked for")]
+    // SAFETY: the machine has just said that it has these instructions.
+    unsafe {
+        decode_by_avx512(raw, room)
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,popcnt")]
+fn decode_by_avx512(raw: &[u8], room: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while let Some(block) = raw.get(read..).and_then(<[u8]>::first_chunk::<BLOCK_BYTES>)
+        && let Some(place) = room.get_mut(written..)
+        && let Some(place) = place.first_chunk_mut::<BLOCK_BYTES>()
+    {
+        let decoded = decode_block(block);
+        let kept = if decoded.end == BLOCK_BYTES {
+            decoded.kept
+        } else {
+            decoded.kept & ((1 << decoded.end) - 1)
+        };
+        *place = as_bytes(_mm512_maskz_compress_epi8(kept, decoded.bytes));
+        read += decoded.end;
+        written += kept.count_ones() as usize;
+        if decoded.is_last {
+            break;
+        }
+    }
+    (read, written)
+}
+
+/// A block with letters in the place of which something else stands.
+struct Decoded {
+    bytes: __m512i,
+    /// Which bytes belong to the text.
+    kept: u64,
+    /// How many bytes were read.
+    end: usize,
+    /// Whether an escape of a code point follows.
+    is_last: bool,
+}
+
+/// Decodes a block, which begins outside of escapes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,popcnt")]
+#[expect(unsafe_code, reason = "bytes as a vector of the same size")]
+fn decode_block(block: &[u8; BLOCK_BYTES]) -> Decoded {
+    let same =
+        |bytes, byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()));
+    // SAFETY: both are 64 bytes, of which every value is valid.
+    let raw = unsafe { transmute::<[u8; BLOCK_BYTES], __m512i>(*block) };
+    let backslash = same(raw, b'\\');
+    let mut is_cut = 0;
+    let letters = escaped(backslash, &mut is_cut);
+    let mut bytes = raw;
+    let mut left = letters & !backslash & !same(raw, b'"');
+    for (letter, byte) in LETTERS {
+        if left == 0 {
+            break;
+        }
+        let found = left & same(raw, letter);
+        bytes = _mm512_mask_blend_epi8(found, bytes, _mm512_set1_epi8(byte.cast_signed()));
+        left &= !found;
+    }
+    let points = left & same(raw, b'u');
+    let end = match points {
+        // A backslash at the end is left to the next block.
+        0 => BLOCK_BYTES - usize::from(is_cut == 1),
+        _ => points.trailing_zeros() as usize - 1,
+    };
+    Decoded {
+        bytes,
+        kept: !(backslash & !letters),
+        end,
+        is_last: points != 0,
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+#[expect(unsafe_code, reason = "a vector as bytes of the same size")]
+fn as_bytes(vector: __m512i) -> [u8; BLOCK_BYTES] {
+    // SAFETY: both are 64 bytes, of which every value is valid.
+    unsafe { transmute::<__m512i, [u8; BLOCK_BYTES]>(vector) }
+}

@@ -1,0 +1,64 @@
+//! What a body has in common with an earlier one.
+
+use super::document::{Form, Scan};
+
+/// Compared at once: memory is compared faster than byte by byte.
+const STEP_BYTES: usize = 1 << 12;
+
+/// Where to go on.
+pub(super) struct Start {
+    /// How many elements are the same.
+    pub(super) elements: usize,
+    /// The byte behind the last of them.
+    pub(super) at: usize,
+}
+
+/// Finds how many elements of an earlier scan are those of `body` too; `None` if there is none.
+pub(super) fn find_start(body: &[u8], earlier_body: &[u8], earlier: &Scan) -> Option<Start> {
+    // Records that begin as a body does are a body as soon as nothing follows the first of them.
+    if earlier.form == Form::Records && earlier.begins_as_body {
+        return None;
+    }
+    let common = common_prefix_bytes(body, earlier_body);
+    // An element is an object, which ends where it ends, whatever follows.
+    let elements = earlier.marks.partition_point(|mark| mark.end <= common);
+    let last = earlier.marks.get(elements.checked_sub(1)?)?;
+    Some(Start {
+        elements,
+        at: last.end,
+    })
+}
+
+fn common_prefix_bytes(one: &[u8], other: &[u8]) -> usize {
+    let steps = one.chunks(STEP_BYTES).zip(other.chunks(STEP_BYTES));
+    let same_steps = steps.take_while(|(one, other)| one == other);
+    let same = same_steps.map(|(one, _)| one.len()).sum::<usize>();
+    let rest = one.iter().skip(same).zip(other.iter().skip(same));
+    same + rest.take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_prefix_ends_at_the_first_difference(
+            length in 0..3 * STEP_BYTES,
+            cut in 0..3 * STEP_BYTES,
+            place in prop::option::of(0..3 * STEP_BYTES),
+        ) {
+            let one = vec![7; length];
+            let mut other = one.clone();
+            other.truncate(cut);
+            let mut expected = other.len();
+            if let Some(byte) = place.and_then(|place| other.get_mut(place)) {
+                *byte = 8;
+                expected = place.unwrap_or_default();
+            }
+            prop_assert_eq!(common_prefix_bytes(&one, &other), expected);
+        }
+    }
+}

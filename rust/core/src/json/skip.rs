@@ -1,0 +1,168 @@
+//! Stepping over strings in blocks of 64 bytes, each looked at as a few masks of 64 bits.
+//!
+//! How fast that is does not depend on what stands in the string. The widest instruction set that
+//! the machine has is found out at run time.
+
+#[cfg(target_arch = "aarch64")]
+#[path = "skip/neon.rs"]
+mod machine;
+#[cfg(target_arch = "x86_64")]
+#[path = "skip/x86.rs"]
+mod machine;
+mod masks;
+#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+mod machine {
+    //! Any other machine.
+
+    use super::masks::Masks;
+    use super::{End, find_end_by};
+
+    pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
+        find_end_by(body, start, Masks::portable)
+    }
+}
+
+use super::error::{JsonError, Problem};
+use masks::{BLOCK_BYTES, Masks};
+
+/// Where a string ends, and what was seen on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    /// The closing quote.
+    pub(super) place: usize,
+    pub(super) has_escapes: bool,
+    pub(super) is_ascii: bool,
+}
+
+/// Finds the end of the string whose first byte behind the quote is at `start`.
+///
+/// `None` if it has none, or holds a raw control character or an escape that is unknown. Whether it
+/// is UTF-8 is not looked at.
+#[inline]
+pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
+    machine::find_end(body, start)
+}
+
+/// The loop over blocks; `masks_of` is the part that depends on the machine.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it is compiled once for each instruction set, inside a function that enables it"
+)]
+fn find_end_by(
+    body: &[u8],
+    start: usize,
+    masks_of: impl Fn(&[u8; BLOCK_BYTES]) -> Masks,
+) -> Option<End> {
+    let mut at = start;
+    let mut carry = 0;
+    let mut has_escapes = false;
+    let mut high = 0;
+    loop {
+        let rest = body.get(at..).unwrap_or_default();
+        let masks = match rest.first_chunk() {
+            Some(block) => masks_of(block),
+            None => masks_of(&padded(rest)?),
+        };
+        let escaped = escaped(masks.backslash, &mut carry);
+        let quotes = masks.quote & !escaped;
+        let inside = (quotes & quotes.wrapping_neg()).wrapping_sub(1);
+        if masks.control & inside != 0 {
+            return None;
+        }
+        let odd = escaped & inside & !(masks.quote | masks.backslash | masks.letter_n);
+        if odd != 0 && !are_known(rest, odd) {
+            return None;
+        }
+        has_escapes |= masks.backslash & inside != 0;
+        high |= masks.high & inside;
+        if quotes != 0 {
+            return Some(End {
+                place: at + quotes.trailing_zeros() as usize,
+                has_escapes,
+                is_ascii: high == 0,
+            });
+        }
+        at += BLOCK_BYTES;
+    }
+}
+
+/// The last bytes of a body as a block; what is added means nothing in a string. `None` if there
+/// are none.
+#[inline(never)]
+fn padded(rest: &[u8]) -> Option<[u8; BLOCK_BYTES]> {
+    if rest.is_empty() {
+        return None;
+    }
+    let mut block = [b' '; BLOCK_BYTES];
+    block[..rest.len()].copy_from_slice(rest);
+    Some(block)
+}
+
+/// Which bytes stand behind a backslash that is not itself behind one; `carry` is 1 if the first
+/// byte of the next block does.
+#[inline]
+pub(super) const fn escaped(backslash: u64, carry: &mut u64) -> u64 {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let follows = *carry;
+    if backslash == 0 {
+        *carry = 0;
+        return follows;
+    }
+    // A run of backslashes escapes every second byte from its beginning on, which an addition finds
+    // for all runs at once: it carries to the end of those that begin at an odd place.
+    let backslash = backslash & !follows;
+    let behind = backslash << 1 | follows;
+    let odd_starts = backslash & !EVEN & !behind;
+    let (sum, overflows) = odd_starts.overflowing_add(backslash);
+    *carry = overflows as u64;
+    (EVEN ^ (sum << 1)) & behind
+}
+
+/// Looks at escapes that are not quotes, backslashes or line breaks, one by one.
+fn are_known(rest: &[u8], mut places: u64) -> bool {
+    while places != 0 {
+        let place = places.trailing_zeros() as usize;
+        let is_known = match rest.get(place) {
+            Some(b'/' | b'b' | b'f' | b'r' | b't') => true,
+            Some(b'u') => has_hex_digits(rest, place + 1),
+            _ => false,
+        };
+        if !is_known {
+            return false;
+        }
+        places &= places - 1;
+    }
+    true
+}
+
+fn has_hex_digits(bytes: &[u8], start: usize) -> bool {
+    let digits = bytes.get(start..).and_then(<[u8]>::first_chunk::<4>);
+    digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Says what is wrong with the string that [`find_end`] finds no end of.
+#[cold]
+pub(super) fn diagnose(body: &[u8], start: usize) -> JsonError {
+    let mut at = start;
+    while let Some(&byte) = body.get(at) {
+        match (byte, body.get(at + 1)) {
+            (b'\\', Some(b'u')) => {
+                // As in Python, digits that end with the body are not a whole escape.
+                if !has_hex_digits(body, at + 2) || at + 6 >= body.len() {
+                    return JsonError::new(Problem::InvalidEscape, at + 1);
+                }
+                at += 6;
+            }
+            (b'\\', Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => at += 2,
+            (b'\\', Some(_)) => return JsonError::new(Problem::InvalidEscape, at),
+            (b'\\', None) | (b'"', _) => break,
+            (0..0x20, _) => return JsonError::new(Problem::ControlCharacter, at),
+            _ => at += 1,
+        }
+    }
+    JsonError::new(Problem::UnterminatedString, start - 1)
+}
+
+#[cfg(test)]
+mod tests;
