@@ -28,6 +28,7 @@ mod collect;
 mod decision;
 mod fingerprint;
 mod group;
+mod hash;
 mod limit;
 mod plan;
 mod preview;

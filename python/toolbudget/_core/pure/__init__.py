@@ -6,18 +6,18 @@ It is total on odd input and touches no file, clock, environment or random sourc
 from __future__ import annotations
 
 from toolbudget._core.pure.candidate import Candidate
-from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared
+from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared, totals_over
 from toolbudget._core.pure.collect import Survey, collect
 from toolbudget._core.pure.decision import (
     Accounting,
     Adoption,
-    FingerprintCache,
+    Fingerprints,
     Key,
     Known,
     PlanOptions,
     Rule,
 )
-from toolbudget._core.pure.fingerprint import Fingerprint, fingerprint, text_identity
+from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
 from toolbudget._core.pure.plan import Plan, plan
 from toolbudget._core.pure.preview import cut_preview
 from toolbudget._core.pure.replacement import (
@@ -38,6 +38,7 @@ __all__ = [
     "Choice",
     "Fingerprint",
     "FingerprintCache",
+    "Fingerprints",
     "Fresh",
     "GroupTotals",
     "Key",
@@ -56,6 +57,6 @@ __all__ = [
     "replace_content",
     "rewrite",
     "select_largest",
-    "text_identity",
+    "totals_over",
     "utf8_length",
 ]
