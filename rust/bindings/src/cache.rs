@@ -12,6 +12,7 @@ use pyo3::types::{PyString, PyTuple};
 use toolbudget_core::{Decision, Fingerprint, Recorded as _};
 
 use crate::classes::Classes;
+use crate::guard::guarded;
 use crate::known::PyReplacement;
 use crate::raw::{self, Readers};
 use crate::text::{self, PyText};
@@ -33,16 +34,19 @@ impl FingerprintCache {
 
     #[pyo3(signature = (texts, /))]
     fn find<'py>(&self, texts: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let py = texts.py();
-        let mut content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(memory) = content.as_mut() else {
-            return Ok(None);
-        };
-        let objects: Vec<Bound<'py, PyAny>> = texts.iter().collect();
-        match memory.find(&objects) {
-            Some(index) => memory.fingerprint_object(py, index).map(Some),
-            None => Ok(None),
-        }
+        guarded(texts.py(), || {
+            // Taken out, not locked: to make an object may run a finalizer, which may ask again.
+            let Some(mut memory) = self.take() else {
+                return Ok(None);
+            };
+            let objects: Vec<Bound<'py, PyAny>> = texts.iter().collect();
+            let found = memory
+                .find(&objects)
+                .map(|index| memory.fingerprint_object(texts.py(), index))
+                .transpose();
+            self.put(memory);
+            found
+        })
     }
 
     fn __len__(&self) -> usize {
