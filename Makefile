@@ -90,6 +90,10 @@ docs-test: setup ## Run the examples of the docstrings, the README and the other
 bench: $(STAMPS)/native-release ## Measure both cores side by side, on the release build
 	$(BIN)/pytest benches --benchmark-group-by=group --benchmark-columns=min,median,stddev,rounds
 
+.PHONY: instructions
+instructions: $(STAMPS)/native-release ## Count the instructions of fixed calls under valgrind, against bounds
+	$(BIN)/python -m benches.instructions
+
 ##@ Checks
 
 .PHONY: check

@@ -55,10 +55,12 @@ class Workload:
         return _planning(core, self.messages(), core.Known({}, {}))
 
     def repeat(self, core: ModuleType) -> Callable[[], Plan]:
-        """Plan once more with what the first pass decided: nothing is left to decide."""
+        """Plan with what earlier passes decided: nothing is left to decide or to look up anew."""
         messages = self.messages()
         first: Plan = core.plan(messages, core.Known({}, {}), _options(core))
-        return _planning(core, messages, _known(core, first))
+        planning = _planning(core, messages, _known(core, first))
+        planning()
+        return planning
 
 
 def _options(core: ModuleType) -> PlanOptions:
@@ -87,11 +89,12 @@ def _known(core: ModuleType, plan: Plan) -> Known:
         key, text = choice.key, choice.replacement
         decisions.setdefault(key.tool_use_id, {})[key.fingerprint] = text
         by_length.setdefault(len(text), set()).add(text)
-    known: Known = core.Known(decisions, by_length, {}, plan.fingerprints)
+    known: Known = core.Known(decisions, by_length, {}, plan.fingerprints, object())
     return known
 
 
 WORKLOADS = (
+    Workload("one message of 10 x 40,000", 1, 10, 40_000),
     Workload("one message of 1,000 x 2,000", 1, 1_000, 2_000),
     Workload("200 turns of 5 x 1,000", 200, 5, 1_000),
 )

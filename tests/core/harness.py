@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.core.group_oracle import Identity, get, identity_of
+from toolbudget._core.pure import FingerprintCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
     from tests.core.oracle import Decision, Past, Settings
-    from toolbudget._core.pure import FingerprintCache, Key, Known, Plan, PlanOptions
+    from toolbudget._core.pure import Fingerprints, Key, Known, Plan, PlanOptions
 
 __all__ = [
     "BIG",
@@ -143,7 +144,8 @@ class State:
     decisions: dict[Identity, Decision] = field(default_factory=dict)
     facts: set[str] = field(default_factory=set)
     unapplied: dict[str, str] = field(default_factory=dict)
-    fingerprints: FingerprintCache = field(default_factory=dict)
+    fingerprints: Fingerprints = field(default_factory=FingerprintCache, compare=False)
+    epoch: object = field(default_factory=object, compare=False)
 
     @classmethod
     def of(cls, past: Past) -> State:
@@ -158,7 +160,9 @@ class State:
         by_length: dict[int, set[str]] = {}
         for text in (*self.facts, *filter(None, self.decisions.values())):
             by_length.setdefault(len(text), set()).add(text)
-        known: Known = core.Known(by_id, by_length, dict(self.unapplied), self.fingerprints)
+        known: Known = core.Known(
+            by_id, by_length, dict(self.unapplied), self.fingerprints, self.epoch
+        )
         return known
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["assert_same", "differences", "outcome"]
 
@@ -27,10 +27,10 @@ def differences(expected: object, actual: object, where: str) -> Iterator[str]:
     elif isinstance(expected, BaseException):
         yield from _values(_of_error(expected), _of_error(actual), where)
     elif dataclasses.is_dataclass(expected):
-        for name in (field.name for field in dataclasses.fields(expected)):
-            yield from differences(
-                getattr(expected, name), getattr(actual, name), f"{where}.{name}"
-            )
+        # What a core remembers is its own affair.
+        for name in (field.name for field in dataclasses.fields(expected) if field.compare):
+            pair = _plain(getattr(expected, name)), _plain(getattr(actual, name))
+            yield from differences(pair[0], pair[1], f"{where}.{name}")
     elif isinstance(expected, dict) and isinstance(actual, dict):
         yield from differences(list(expected), list(actual), f"{where}.keys")
         for key in expected.keys() & actual.keys():
@@ -42,6 +42,12 @@ def differences(expected: object, actual: object, where: str) -> Iterator[str]:
             yield from differences(*pair, f"{where}[{index}]")
     else:
         yield from _values(expected, actual, where)
+
+
+def _plain(value: object) -> object:
+    """Give what a core may keep in a form of its own as a list."""
+    is_own = type(value).__name__ in {"PlanItems", "TotalsOfGroups"}
+    return list(cast("Iterable[object]", value)) if is_own else value
 
 
 def _values(expected: object, actual: object, where: str) -> Iterator[str]:

@@ -77,14 +77,21 @@ every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_text_is_hashed_once_per_object(core: ModuleType, form: Callable[[str], object]) -> None:
     """The fingerprint of a string object is remembered from call to call (D1), in every form."""
     content = form("once and only once " * 9)
+    objects = objects_of(content)
     state = State()
     [first] = fingerprints_of(core, content, state)
-    # What is remembered is used: nothing but the cache can give this answer.
-    forged = core.Fingerprint(first.size_chars, "f" * 32)
-    state.fingerprints = {
-        identity: (texts, forged) for identity, (texts, _) in state.fingerprints.items()
-    }
-    assert [forged] == fingerprints_of(core, content, state)
+    remembered = state.fingerprints.find(objects)
+    assert remembered == first
+    assert fingerprints_of(core, content, state) == []
+    # Nothing but memory can give the very same object.
+    assert state.fingerprints.find(objects) is remembered
+
+
+def objects_of(content: object) -> tuple[object, ...]:
+    """Give the text objects of some content as the host holds them."""
+    if isinstance(content, (list, tuple)):
+        return tuple(block["text"] for block in content)
+    return (content,)
 
 
 @pytest.fixture
@@ -136,16 +143,17 @@ def test_the_cache_holds_the_texts_of_the_last_call_only(core: ModuleType) -> No
     state = State()
     enforce(core, [user(result("t1", gone), result("t2", stays))], plan_options(core), state)
     enforce(core, [user(result("t2", stays))], plan_options(core), state)
-    assert [texts for texts, _ in state.fingerprints.values()] == [(stays,)]
+    assert len(state.fingerprints) == 1
+    assert state.fingerprints.find((gone,)) is None
+    assert state.fingerprints.find((stays,)) == core.fingerprint([stays])
 
 
 def test_an_identity_is_that_of_the_objects(core: ModuleType) -> None:
     """Two texts in two blocks are no text of one block, and order counts."""
     one, other = "one " * 9, "other " * 9
-    identities = [
-        core.text_identity((one,)),
-        core.text_identity((other,)),
-        core.text_identity((one, other)),
-        core.text_identity((other, one)),
-    ]
-    assert len(set(identities)) == 4
+    content = [text_block(one), text_block(other)]
+    state = State()
+    enforce(core, [user(result("t1", content))], plan_options(core), state)
+    found = state.fingerprints.find
+    assert found((one, other)) == core.fingerprint([one, other])
+    assert [found((one,)), found((other,)), found((other, one)), found(())] == [None] * 4

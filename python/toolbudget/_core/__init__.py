@@ -65,4 +65,5 @@ NAME: Final[CoreName] = _choose()
 """Which core is active."""
 
 if NAME == "native":
-    from toolbudget._core._native import *  # noqa: F403  # in the place of the pure ones
+    # In the place of the pure ones: a class of the native core is of another type than theirs.
+    from toolbudget._core._native import *  # type: ignore[assignment]  # noqa: F403

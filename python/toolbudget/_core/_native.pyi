@@ -5,10 +5,13 @@ the Rust code itself is a :class:`toolbudget.errors.ToolBudgetError` that says s
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Self, TypeVar, final, overload
 
 from toolbudget._core.pure import (
+    Accounting,
     Change,
     Fingerprint,
+    GroupTotals,
     JsonScan,
     Known,
     Plan,
@@ -16,7 +19,12 @@ from toolbudget._core.pure import (
     Survey,
 )
 
+_Item = TypeVar("_Item")
+
 __all__ = [
+    "FingerprintCache",
+    "PlanItems",
+    "TotalsOfGroups",
     "build_replacement",
     "collect",
     "cut_preview",
@@ -30,8 +38,65 @@ __all__ = [
     "rewrite_json_segments",
     "scan_json",
     "select_largest",
+    "totals_over",
     "utf8_length",
 ]
+
+@final
+class FingerprintCache:
+    """What is remembered about the texts of one call, for the next one; see the pure core's.
+
+    Beside the fingerprints these are the decisions that were looked up, and what was learned about
+    the keys of the host's dicts. :func:`plan` fills the cache that it is given and gives it back.
+
+    Example:
+        >>> cache = FingerprintCache()
+        >>> cache.find(("some text",)) is None
+        True
+    """
+
+    def __new__(cls) -> Self: ...
+    def find(self, texts: tuple[object, ...], /) -> Fingerprint | None:
+        """Return the fingerprint of a text, given as the objects that hold it."""
+
+    def __len__(self) -> int:
+        """Count the texts."""
+
+@final
+class PlanItems(Sequence[_Item]):
+    """What a plan lists: an object of an item is made when it is asked for, a new one each time."""
+
+    @overload
+    def __getitem__(self, index: int, /) -> _Item: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Sequence[_Item]: ...
+    def __len__(self) -> int:
+        """Count the items."""
+
+    def __eq__(self, other: object, /) -> bool:
+        """Compare as a list of the items does."""
+
+@final
+class TotalsOfGroups(Sequence[GroupTotals]):
+    """The totals of a plan, by group: the object of a group is made when it is asked for."""
+
+    @overload
+    def __getitem__(self, index: int, /) -> GroupTotals: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Sequence[GroupTotals]: ...
+    def __len__(self) -> int:
+        """Count the groups."""
+
+def totals_over(
+    totals: Sequence[GroupTotals], limit: float, accounting: Accounting
+) -> list[GroupTotals]:
+    """Return the totals of the groups that are over a limit.
+
+    Example:
+        >>> from toolbudget._core.pure import GroupTotals
+        >>> totals_over([GroupTotals(frozen=5), GroupTotals(frozen=9)], 8, "visible")
+        [GroupTotals(frozen=9, standing=0, fresh=0, gained=0)]
+    """
 
 def utf8_length(text: str) -> int:
     """Count the bytes of ``text`` in UTF-8; a lone surrogate takes three.

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["changes_of", "rewrite"]
 
 
-def changes_of(plan: Plan, outcome: StoreOutcome) -> list[Change]:
+def changes_of(plan: Plan, outcome: StoreOutcome) -> Sequence[Change]:
     """Return what is to be rewritten: recorded replacements and new ones, wherever they stand."""
+    if not outcome.replaced:
+        return plan.changes
     changes = list(plan.changes)
     for item in outcome.replaced:
         followers = (candidate for candidate, _ in item.choice.followers)

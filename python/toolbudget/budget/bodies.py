@@ -9,7 +9,7 @@ from toolbudget import _core as core
 from toolbudget.budget.events import announce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from toolbudget._core.pure import Change, JsonScan
     from toolbudget.budget.engine import Engine
@@ -26,7 +26,7 @@ class Bodies:
     """What a session does with bytes; it decides as it does about message lists."""
 
     _engine: Engine
-    _reports: PerCaller[EnforcementReport]
+    _reports: PerCaller[EnforcementReport | float]
     _settings: Settings
 
     def enforce_json(self, body: bytes) -> bytes:
@@ -94,7 +94,7 @@ class Bodies:
         return output
 
     def _enforce_json(
-        self, body: bytes, put_together: Callable[[JsonScan, list[Change]], _Output]
+        self, body: bytes, put_together: Callable[[JsonScan, Sequence[Change]], _Output]
     ) -> tuple[_Output, EnforcementReport]:
         self._check_open()
         output, report = self._engine.enforce_json(body, put_together)

@@ -340,7 +340,7 @@ def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) ->
     started_s = time.perf_counter()
 
     def make_plan() -> Plan:
-        return core.plan(messages, journal.state.known({}), options)
+        return core.plan(messages, journal.state.known(), options)
 
     done = journal.transact(make_plan, keeps_failed=True)
     report = report_of(

@@ -87,7 +87,7 @@ class Verdict:
             plan.candidates = 1
             plan.chars_before = self.choice.size
         if self.candidate is not None and self.replacement is not None:
-            plan.changes.append(Change(0, 0, self.replacement))
+            plan.changes = [Change(0, 0, self.replacement)]
             plan.candidates = 1
             plan.chars_before = self.candidate.size
             plan.chars_gained = self.candidate.size - len(self.replacement)
@@ -179,7 +179,7 @@ def _placeholder(block: Mapping[str, object], tool_name: str) -> str:
 
 
 def _is_reference(candidate: Candidate, state: ContentReplacementState) -> bool:
-    same_length = state.known({}).replacements.get(candidate.size)
+    same_length = state.known().replacements.get(candidate.size)
     if same_length is not None and candidate.text in same_length:
         return True
     # A text of several parts is joined only if it can be a reference at all.

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
-from toolbudget._core.pure import Fingerprint, Key, Plan, text_identity
+from toolbudget._core.pure import Fingerprint, Key, Plan
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import ContentReplacementState
@@ -17,7 +17,7 @@ from toolbudget.storage.records import ContentReplacementRecord
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from toolbudget._core.pure import Choice, FingerprintCache
+    from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.recorder import LockedLog, Recorder
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
@@ -92,7 +92,7 @@ class Journal:
         """Begin with the decisions of ``state``."""
         self.state = ContentReplacementState() if state is None else state
         self.store = store
-        self.fingerprints: FingerprintCache = {}
+        self.fingerprints: Fingerprints = core.FingerprintCache()
         self.has_records = False
         self.is_begun_by_parent = False
         self._recorder = recorder
@@ -155,9 +155,14 @@ class Journal:
             recorder.settle()
         return transaction
 
+    @property
+    def owes_records(self) -> bool:
+        """Whether decisions wait for a record, because an append has failed."""
+        return self._recorder is not None and bool(self._recorder.unrecorded)
+
     def flush(self) -> Failure | None:
         """Record what no record holds yet, because an append has failed; return what is wrong."""
-        if self._recorder is None or not self._recorder.unrecorded:
+        if not self.owes_records:
             return None
         try:
             failures = self.transact(Plan, keeps_failed=False).failures
@@ -358,8 +363,8 @@ class Journal:
 
     def fingerprint(self, parts: tuple[str, ...]) -> Fingerprint:
         """Fingerprint a text; one of the last enforced list is not hashed again."""
-        known = self.fingerprints.get(text_identity(parts))
-        return core.fingerprint(parts) if known is None else known[1]
+        known = self.fingerprints.find(parts)
+        return core.fingerprint(parts) if known is None else known
 
 
 def _can_be_recorded(choice: Choice, transaction: Transaction) -> bool:

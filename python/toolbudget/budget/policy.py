@@ -43,6 +43,10 @@ class Policy:
             redact=None if self.redact is None else OncePerText(self.redact),
         )
 
+    def limit_chars(self, tool_name: str) -> float:
+        """Tell how large a result of one tool may be."""
+        return self.limits.for_tool(tool_name, self.declared.for_tool(tool_name))
+
     def plan_options(self, store: ResultStore, rule: Rule) -> PlanOptions:
         """Return what a plan needs."""
         return PlanOptions(

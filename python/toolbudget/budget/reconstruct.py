@@ -172,7 +172,7 @@ def _decided(found: _Found, messages: Sequence[object]) -> ContentReplacementSta
         rule="resumed" if found.has_records else "running",
         leaves_fresh=True,
     )
-    plan = core.plan(messages, found.state.known({}), options)
+    plan = core.plan(messages, found.state.known(), options)
     for adoption in plan.adoptions:
         found.state.decide(adoption.key, adoption.replacement)
     for key in plan.kept:

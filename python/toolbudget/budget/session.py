@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import weakref
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 from toolbudget.budget.bodies import Bodies
 from toolbudget.budget.engine import Engine
@@ -70,7 +71,8 @@ class Session(Bodies):
         self._log = log
         self._engine = engine
         self._is_closed = False
-        self._reports = PerCaller(EnforcementReport())
+        # Of a call that did nothing it is only the seconds that it took.
+        self._reports: PerCaller[EnforcementReport | float] = PerCaller(EnforcementReport())
         self.turn_budget = TurnBudget()
         """Output tokens of the turn that runs, and the budget that its user gave."""
         # Released when the session is closed or forgotten, at the latest with the process.
@@ -252,6 +254,11 @@ class Session(Bodies):
             StoreError: With ``strict``, when storing failed.
             TranscriptError: With ``strict``, when recording failed.
         """
+        started_s = time.perf_counter()
+        is_small = declared_limit is None and self._engine.fits_at_once(block, tool_name)
+        if is_small and not self._is_closed:
+            self._reports.set(time.perf_counter() - started_s)
+            return cast("dict[str, Any]", block)
         result, report = self._gate(block, tool_name, declared_limit, caller)
         self._reports.set(report)
         return result
@@ -359,7 +366,8 @@ class Session(Bodies):
     @property
     def report(self) -> EnforcementReport:
         """What the last call of this task or thread did."""
-        return self._reports.get()
+        report = self._reports.get()
+        return EnforcementReport(elapsed_s=report) if isinstance(report, float) else report
 
     @property
     def directory(self) -> Path:

@@ -15,7 +15,7 @@ from toolbudget.errors import TranscriptError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from toolbudget._core.pure import FingerprintCache
+    from toolbudget._core.pure import Fingerprints
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
 
 __all__ = [
@@ -41,7 +41,7 @@ class ContentReplacementState:
         (frozenset(), {})
     """
 
-    __slots__ = ("_by_id", "_by_length", "_latest", "_standing", "_unapplied")
+    __slots__ = ("_by_id", "_by_length", "_epoch", "_latest", "_unapplied")
 
     def __init__(self) -> None:
         """Start without any decision."""
@@ -49,8 +49,8 @@ class ContentReplacementState:
         self._latest: dict[str, str] = {}
         self._by_length: dict[int, set[str]] = {}
         self._unapplied: dict[str, str] = {}
-        # The same object as long as every decision stands.
-        self._standing = object()
+        # A decision stays for good, unless it is taken back: then this is another object.
+        self._epoch = object()
 
     @property
     def decisions(self) -> Mapping[Key, str | None]:
@@ -78,9 +78,11 @@ class ContentReplacementState:
         """By id: what another program recorded without a fingerprint and no text has met yet."""
         return MappingProxyType(self._unapplied)
 
-    def known(self, fingerprints: FingerprintCache) -> Known:
+    def known(self, fingerprints: Fingerprints | None = None) -> Known:
         """Return the view that a plan is made from; it shares this state's tables."""
-        return Known(self._by_id, self._by_length, self._unapplied, fingerprints, self._standing)
+        if fingerprints is None:
+            fingerprints = core.FingerprintCache()
+        return Known(self._by_id, self._by_length, self._unapplied, fingerprints, self._epoch)
 
     def decisions_about(self, tool_use_id: str) -> Mapping[Fingerprint, str | None]:
         """Return the decisions about one id, by fingerprint."""
@@ -89,6 +91,14 @@ class ContentReplacementState:
     def has_id(self, tool_use_id: str) -> bool:
         """Tell whether anything is known about an id, so that its text is worth hashing."""
         return tool_use_id in self._by_id or tool_use_id in self._unapplied
+
+    def may_know(self, tool_use_id: str, size_chars: int) -> bool:
+        """Tell whether a result may be decided already, or be a replacement itself."""
+        return (
+            tool_use_id in self._by_id
+            or size_chars in self._by_length
+            or tool_use_id in self._unapplied
+        )
 
     def decide(self, key: Key, replacement: str | None) -> None:
         """Take a decision over; one about the same result stands before it."""
@@ -109,7 +119,7 @@ class ContentReplacementState:
             by_fingerprint = self._by_id.get(key.tool_use_id)
             if by_fingerprint is None or by_fingerprint.get(key.fingerprint, "") is not None:
                 continue
-            self._standing = object()
+            self._epoch = object()
             del by_fingerprint[key.fingerprint]
             if not by_fingerprint:
                 del self._by_id[key.tool_use_id]

@@ -8,6 +8,7 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from toolbudget import _core as core
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def report_of(
 
 
 def _over_limit_chars(plan: Plan, limit: float, accounting: Accounting) -> int:
-    visible = (totals.visible(accounting) for totals in plan.totals)
-    return sum(math.ceil(chars - limit) for chars in visible if chars > limit)
+    over = core.totals_over(plan.totals, limit, accounting)
+    return sum(math.ceil(totals.visible(accounting) - limit) for totals in over)
 
 
 def _settle_totals(outcome: StoreOutcome, accounting: Accounting) -> None:

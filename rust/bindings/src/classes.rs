@@ -1,29 +1,64 @@
 //! The classes of `toolbudget._core.pure` of which results are made.
 
-use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyTuple, PyType};
-use pyo3::{PyTypeInfo as _, intern};
+use pyo3::types::{PyString, PyTuple, PyType};
 use toolbudget_core::Fingerprint;
+
+use crate::raw::{self, SlottedClass};
 
 /// Looked up once: a class is asked for as often as there are results.
 pub(crate) struct Classes {
     pub(crate) adoption: Py<PyType>,
-    pub(crate) candidate: Py<PyType>,
+    pub(crate) candidate: SlottedClass<9>,
     pub(crate) change: Py<PyType>,
-    pub(crate) choice: Py<PyType>,
-    pub(crate) counter: Py<PyType>,
+    pub(crate) choice: SlottedClass<8>,
+    pub(crate) counter: SlottedClass<0>,
     pub(crate) fingerprint: Py<PyType>,
-    pub(crate) fresh: Py<PyType>,
-    pub(crate) group: Py<PyType>,
-    pub(crate) group_totals: Py<PyType>,
+    pub(crate) fresh: SlottedClass<1>,
+    pub(crate) group: SlottedClass<2>,
+    pub(crate) group_totals: SlottedClass<4>,
     pub(crate) key: Py<PyType>,
-    pub(crate) plan: Py<PyType>,
-    pub(crate) prepared: Py<PyType>,
-    pub(crate) survey: Py<PyType>,
-    tuple_new: Py<PyAny>,
+    pub(crate) plan: SlottedClass<11>,
+    pub(crate) prepared: SlottedClass<4>,
+    pub(crate) survey: SlottedClass<2>,
 }
+
+const CANDIDATE: [&str; 9] = [
+    "tool_use_id",
+    "content",
+    "size",
+    "message_index",
+    "block_index",
+    "tool_name",
+    "is_exempt",
+    "parts",
+    "replacement",
+];
+const CHOICE: [&str; 8] = [
+    "key",
+    "occurrences",
+    "prepared",
+    "path",
+    "preview_bytes",
+    "replacement",
+    "totals",
+    "followers",
+];
+const GROUP_TOTALS: [&str; 4] = ["frozen", "standing", "fresh", "gained"];
+const PLAN: [&str; 11] = [
+    "choices",
+    "kept",
+    "adoptions",
+    "changes",
+    "totals",
+    "skipped",
+    "candidates",
+    "chars_before",
+    "chars_gained",
+    "fingerprints",
+    "redaction_failures",
+];
 
 impl Classes {
     pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Self> {
@@ -33,36 +68,37 @@ impl Classes {
 
     fn import(py: Python<'_>) -> PyResult<Self> {
         let pure = py.import("toolbudget._core.pure")?;
-        let class = |name: &str| PyResult::Ok(pure.getattr(name)?.cast_into::<PyType>()?.unbind());
+        let class = |name: &str| PyResult::Ok(pure.getattr(name)?.cast_into::<PyType>()?);
         let group = py.import("toolbudget._core.pure.group")?.getattr("Group")?;
         let counter = py.import("collections")?.getattr("Counter")?;
-        let tuple_new = PyTuple::type_object(py).getattr(intern!(py, "__new__"))?;
         Ok(Self {
-            adoption: class("Adoption")?,
-            candidate: class("Candidate")?,
-            change: class("Change")?,
-            choice: class("Choice")?,
-            counter: counter.cast_into::<PyType>()?.unbind(),
-            fingerprint: class("Fingerprint")?,
-            fresh: class("Fresh")?,
-            group: group.cast_into::<PyType>()?.unbind(),
-            group_totals: class("GroupTotals")?,
-            key: class("Key")?,
-            plan: class("Plan")?,
-            prepared: class("Prepared")?,
-            survey: class("Survey")?,
-            tuple_new: tuple_new.unbind(),
+            adoption: class("Adoption")?.unbind(),
+            candidate: SlottedClass::new(class("Candidate")?, CANDIDATE)?,
+            change: class("Change")?.unbind(),
+            choice: SlottedClass::new(class("Choice")?, CHOICE)?,
+            counter: SlottedClass::new(counter.cast_into()?, [])?,
+            fingerprint: class("Fingerprint")?.unbind(),
+            fresh: SlottedClass::new(class("Fresh")?, ["occurrences"])?,
+            group: SlottedClass::new(group.cast_into()?, ["candidates", "is_followed"])?,
+            group_totals: SlottedClass::new(class("GroupTotals")?, GROUP_TOTALS)?,
+            key: class("Key")?.unbind(),
+            plan: SlottedClass::new(class("Plan")?, PLAN)?,
+            prepared: SlottedClass::new(
+                class("Prepared")?,
+                ["fresh", "parts", "head", "_size_bytes"],
+            )?,
+            survey: SlottedClass::new(class("Survey")?, ["groups", "skipped"])?,
         })
     }
 
     /// Makes a named tuple of its fields as its `_make` does, without running Python code.
+    #[expect(clippy::unused_self, reason = "the class is one of these")]
     pub(crate) fn named_tuple<'py>(
         &self,
         class: &Py<PyType>,
         fields: &Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = fields.py();
-        self.tuple_new.bind(py).call1((class.bind(py), fields))
+        raw::named_tuple(class.bind(fields.py()), fields)
     }
 
     /// Makes a `Fingerprint`.
@@ -71,16 +107,9 @@ impl Classes {
         py: Python<'py>,
         fingerprint: Fingerprint,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = (fingerprint.size_chars, fingerprint.hash.to_string());
+        let digits = fingerprint.hash.to_hex();
+        let digits = PyString::from_bytes(py, &digits)?;
+        let fields = (fingerprint.size_chars, digits);
         self.named_tuple(&self.fingerprint, &fields.into_pyobject(py)?)
     }
-}
-
-/// Calls a class.
-pub(crate) fn make<'py>(
-    class: &Py<PyType>,
-    arguments: impl PyCallArgs<'py>,
-    py: Python<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    class.bind(py).call1(arguments)
 }

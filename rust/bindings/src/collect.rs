@@ -1,27 +1,32 @@
-//! Collecting: walks a message list and tells the core what it meets.
+//! Collecting: what a message list holds, for the core and as Python's objects.
 
-use pyo3::intern;
+use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use toolbudget_core::{Call, Collector, Found, Group, SkipReason, Skipped, Survey};
+use toolbudget_core::{Group, Skipped, Survey};
 
-use crate::classes::{Classes, make};
-use crate::items::{Items, is_list};
-use crate::shape::{
-    Message, Role, check_sequence, field, is_mapping, is_type, read_message, text_field, texts,
-};
-use crate::text::{PyText, Wtf8, head};
+use crate::classes::Classes;
+use crate::raw::Readers;
+use crate::text::PyText;
 use crate::texts::Texts;
-
-/// Characters of a caller's kind that tell what it is.
-const CALLER_KIND_CHARS: usize = 14;
+use crate::walk::Walk;
 
 /// Where a text result stands, and what is in it.
 pub(crate) struct Place<'py> {
     pub(crate) message_index: usize,
     pub(crate) block_index: usize,
-    pub(crate) content: Bound<'py, PyAny>,
+    /// `None` if it is the plain text itself.
+    pub(crate) content: Option<Bound<'py, PyAny>>,
     pub(crate) texts: Texts<'py>,
+}
+
+impl<'py> Place<'py> {
+    /// The content as the host gave it.
+    pub(crate) fn content(&self) -> Option<&Bound<'py, PyAny>> {
+        self.content
+            .as_ref()
+            .or_else(|| self.texts.objects().first())
+    }
 }
 
 /// What a message list holds; candidate and place have the same index.
@@ -35,17 +40,10 @@ impl<'py> Collected<'py> {
     pub(crate) fn of(
         messages: &Bound<'py, PyAny>,
         is_exempt_tool: &Bound<'py, PyAny>,
+        readers: &mut Readers,
+        expected: usize,
     ) -> PyResult<Self> {
-        check_sequence(messages)?;
-        let mut walk = Walk {
-            collector: Collector::new(),
-            places: Vec::new(),
-        };
-        for (index, element) in Items::of(messages)?.enumerate() {
-            if let Some(message) = read_message(&element?, index)? {
-                walk.read(message, index)?;
-            }
-        }
+        let walk = Walk::over(messages, readers, expected)?;
         let survey = walk.collector.finish(|name| {
             let is_exempt = is_exempt_tool.call1((name.as_object(),))?;
             is_exempt.is_truthy()
@@ -64,7 +62,7 @@ impl<'py> Collected<'py> {
             groups.append(self.group(group, classes, py)?)?;
         }
         let skipped = counter(self.survey.skipped(), classes, py)?;
-        make(&classes.survey, (groups, skipped), py)
+        classes.survey.make(py, [groups.into_any(), skipped])
     }
 
     fn group(
@@ -77,7 +75,11 @@ impl<'py> Collected<'py> {
         for &index in &group.candidates {
             candidates.append(self.candidate(index, classes, py)?)?;
         }
-        make(&classes.group, (candidates, group.is_followed), py)
+        let values = [
+            candidates.into_any(),
+            group.is_followed.into_bound_py_any(py)?,
+        ];
+        classes.group.make(py, values)
     }
 
     /// One result as a `Candidate`.
@@ -89,17 +91,19 @@ impl<'py> Collected<'py> {
     ) -> PyResult<Bound<'py, PyAny>> {
         let candidate = &self.survey.candidates()[index];
         let place = &self.places[index];
-        let arguments = (
-            candidate.tool_use_id.as_object(),
-            &place.content,
-            candidate.size_chars,
-            place.message_index,
-            place.block_index,
-            candidate.tool_name.as_ref().map(PyText::as_object),
-            candidate.is_exempt,
-            place.texts.to_tuple(py)?,
-        );
-        make(&classes.candidate, arguments, py)
+        let name = candidate.tool_name.as_ref().map(PyText::as_object);
+        let values = [
+            candidate.tool_use_id.as_object().clone().into_any(),
+            place.content().into_bound_py_any(py)?,
+            candidate.size_chars.into_bound_py_any(py)?,
+            place.message_index.into_bound_py_any(py)?,
+            place.block_index.into_bound_py_any(py)?,
+            name.into_bound_py_any(py)?,
+            candidate.is_exempt.into_bound_py_any(py)?,
+            place.texts.to_tuple(py)?.into_any(),
+            py.None().into_bound(py),
+        ];
+        classes.candidate.make(py, values)
     }
 }
 
@@ -109,128 +113,10 @@ pub(crate) fn counter<'py>(
     classes: &Classes,
     py: Python<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let counts = PyDict::new(py);
+    let counter = classes.counter.make(py, [])?;
+    let counts = counter.cast::<PyDict>()?;
     for (reason, count) in skipped.iter() {
         counts.set_item(reason.name(), count)?;
     }
-    make(&classes.counter, (counts,), py)
-}
-
-struct Walk<'py> {
-    collector: Collector<PyText<'py>>,
-    places: Vec<Place<'py>>,
-}
-
-impl<'py> Walk<'py> {
-    fn read(&mut self, message: Message<'py>, index: usize) -> PyResult<()> {
-        match message.role {
-            Role::Assistant => {
-                let Message { chain, id, .. } = message;
-                self.collector.begin_assistant(index, chain, id);
-            }
-            Role::User => self.collector.begin_user(index, message.chain),
-        }
-        let Some(content) = message.content else {
-            return Ok(());
-        };
-        if !is_list(&content)? {
-            return Ok(());
-        }
-        match message.role {
-            Role::Assistant => self.read_calls(&content),
-            Role::User => self.read_results(&content, index, message.is_object),
-        }
-    }
-
-    fn read_calls(&mut self, content: &Bound<'py, PyAny>) -> PyResult<()> {
-        let py = content.py();
-        for block in Items::of(content)? {
-            let block = block?;
-            if !is_type(&block, intern!(py, "tool_use"))? {
-                continue;
-            }
-            let Some(tool_use_id) = text_field(&block, intern!(py, "id"))? else {
-                continue;
-            };
-            let tool_name = text_field(&block, intern!(py, "name"))?;
-            let call = Call {
-                tool_name: tool_name.map(PyText::new).transpose()?,
-                is_for_code: is_for_code(&block)?,
-            };
-            self.collector.add_call(PyText::new(tool_use_id)?, call);
-        }
-        Ok(())
-    }
-
-    fn read_results(
-        &mut self,
-        content: &Bound<'py, PyAny>,
-        message_index: usize,
-        is_object: bool,
-    ) -> PyResult<()> {
-        let py = content.py();
-        for (block_index, block) in Items::of(content)?.enumerate() {
-            let block = block?;
-            if !is_type(&block, intern!(py, "tool_result"))? {
-                continue;
-            }
-            match read_result(&block, is_object)? {
-                Err(reason) => self.collector.skip(reason),
-                Ok((found, content, texts)) => {
-                    self.collector.add_result(found);
-                    self.places.push(Place {
-                        message_index,
-                        block_index,
-                        content,
-                        texts,
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-type TextResult<'py> = (Found<PyText<'py>>, Bound<'py, PyAny>, Texts<'py>);
-
-/// Reads a result block; the reason if it holds no text.
-fn read_result<'py>(
-    block: &Bound<'py, PyAny>,
-    is_object: bool,
-) -> PyResult<Result<TextResult<'py>, SkipReason>> {
-    let py = block.py();
-    if is_object || !is_mapping(block)? {
-        return Ok(Err(SkipReason::Object));
-    }
-    let Some(tool_use_id) = text_field(block, intern!(py, "tool_use_id"))? else {
-        return Ok(Err(SkipReason::Malformed));
-    };
-    let Some(content) = field(block, intern!(py, "content"))? else {
-        return Ok(Err(SkipReason::Empty));
-    };
-    let Some(texts) = texts(&content)? else {
-        return Ok(Err(SkipReason::NotText));
-    };
-    let size_chars = texts.size_chars()?;
-    if size_chars == 0 {
-        return Ok(Err(SkipReason::Empty));
-    }
-    let found = Found {
-        tool_use_id: PyText::new(tool_use_id)?,
-        size_chars,
-        has_toolset: field(block, intern!(py, "toolset_name"))?.is_some(),
-    };
-    Ok(Ok((found, content, texts)))
-}
-
-fn is_for_code(block: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = block.py();
-    let Some(caller) = field(block, intern!(py, "caller"))? else {
-        return Ok(false);
-    };
-    let Some(kind) = text_field(&caller, intern!(py, "type"))? else {
-        return Ok(false);
-    };
-    let kind = Wtf8::of(&head(&kind, CALLER_KIND_CHARS)?)?;
-    Ok(toolbudget_core::is_code_caller(kind.as_bytes()?))
+    Ok(counter)
 }

@@ -52,7 +52,7 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
         callbacks: &'a Callbacks<'py>,
     ) -> Self {
         let results = scan.scan.results();
-        standing.check(&known.standing, results.len());
+        standing.check(&known.epoch, results.len());
         Self {
             py,
             scan,
@@ -157,8 +157,9 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
             return Ok(Some(decision));
         }
         let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
-        let fingerprint = self.scan.fingerprint(candidate, self.py)?;
-        let decision = self.known.decision(&tool_use_id, fingerprint)?;
+        let classes = Classes::get(self.py)?;
+        let fingerprint = self.scan.fingerprints[candidate];
+        let decision = self.known.decision(classes, &tool_use_id, fingerprint)?;
         if let Some(decision) = &decision {
             self.standing.set(candidate, decision);
         }
@@ -216,7 +217,7 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
         let decoded = self.decoded(candidate)?;
         let asked = Asked {
             tool_use_id: &tool_use_id,
-            content: &decoded.content,
+            content: Some(&decoded.content),
             parts: decoded.texts.parts(),
         };
         let built = prepared.build(&asked, self.callbacks, preview_bytes);

@@ -1,11 +1,13 @@
 //! Planning for a body: one crossing from its bytes to everything that is decided about it.
 
+use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 use toolbudget_core::json::{JsonName, survey};
-use toolbudget_core::{Choice, Replacement, Survey, Totals};
+use toolbudget_core::{Choice, Replacement, Survey};
 
-use crate::classes::{Classes, make};
+use crate::cache::FingerprintCache;
+use crate::classes::Classes;
 use crate::collect::counter;
 use crate::error;
 use crate::json_knowledge::JsonKnowledge;
@@ -15,6 +17,7 @@ use crate::known::{Known, PyReplacement};
 use crate::number;
 use crate::options::PlanOptions;
 use crate::text;
+use crate::totals::TotalsOfGroups;
 
 type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
 
@@ -73,28 +76,32 @@ struct Writer<'a, 'py> {
 
 impl<'py> Writer<'_, 'py> {
     fn plan(&self, plan: &CorePlan<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let totals = self.list(&plan.totals, |totals| self.totals(totals))?;
+        let totals = Bound::new(self.py, TotalsOfGroups::new(plan.totals.clone()))?;
         let choices = self.list(&plan.choices, |choice| self.choice(choice, &totals))?;
-        let arguments = (
-            choices,
-            self.list(&plan.kept, |&candidate| self.knowledge.key(candidate))?,
-            self.list(&plan.adoptions, |(candidate, text)| {
-                let fields = (self.knowledge.key(*candidate)?, text.as_object());
-                let fields = fields.into_pyobject(self.py)?;
-                self.classes.named_tuple(&self.classes.adoption, &fields)
-            })?,
-            self.list(&plan.changes, |(candidate, text)| {
-                self.change(*candidate, text)
-            })?,
-            totals,
+        let kept = self.list(&plan.kept, |&candidate| self.knowledge.key(candidate))?;
+        let adoptions = self.list(&plan.adoptions, |(candidate, text)| {
+            let fields = (self.knowledge.key(*candidate)?, text.as_object());
+            let fields = fields.into_pyobject(self.py)?;
+            self.classes.named_tuple(&self.classes.adoption, &fields)
+        })?;
+        let changes = self.list(&plan.changes, |(candidate, text)| {
+            self.change(*candidate, text)
+        })?;
+        let values = [
+            choices.into_any(),
+            kept.into_any(),
+            adoptions.into_any(),
+            changes.into_any(),
+            totals.into_any(),
             counter(&plan.skipped, self.classes, self.py)?,
-            plan.candidates,
+            plan.candidates.into_bound_py_any(self.py)?,
             number::to_python(self.py, plan.chars_before)?,
             number::to_python(self.py, plan.chars_gained)?,
-            PyDict::new(self.py),
-            &self.knowledge.redaction_failures,
-        );
-        make(&self.classes.plan, arguments, self.py)
+            // The scan keeps what the next call can use.
+            Bound::new(self.py, FingerprintCache::new())?.into_any(),
+            self.knowledge.redaction_failures.clone().into_any(),
+        ];
+        self.classes.plan.make(self.py, values)
     }
 
     fn list<T>(
@@ -109,39 +116,29 @@ impl<'py> Writer<'_, 'py> {
         Ok(list)
     }
 
-    fn totals(&self, totals: &Totals) -> PyResult<Bound<'py, PyAny>> {
-        let arguments = (
-            number::to_python(self.py, totals.frozen)?,
-            number::to_python(self.py, totals.standing)?,
-            number::to_python(self.py, totals.fresh)?,
-            number::to_python(self.py, totals.gained)?,
-        );
-        make(&self.classes.group_totals, arguments, self.py)
-    }
-
     fn choice(
         &self,
         choice: &Choice<Replacement>,
-        totals: &Bound<'py, PyList>,
+        totals: &Bound<'py, TotalsOfGroups>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let occurrences = self.list(&choice.occurrences, |&index| self.candidate(index))?;
         let followers = self.list(&choice.followers, |&(index, group)| {
-            let follower = (self.candidate(index)?, totals.get_item(group)?);
+            let follower = (self.candidate(index)?, totals.get().object(self.py, group)?);
             Ok(follower.into_pyobject(self.py)?.into_any())
         })?;
         let first = choice.occurrences[0];
         let (prepared, path) = self.prepared(first, &occurrences)?;
-        let arguments = (
+        let values = [
             self.knowledge.key(first)?,
-            occurrences,
+            occurrences.into_any(),
             prepared,
             path,
             number::to_python(self.py, choice.preview_bytes)?,
-            text::from_wtf8(self.py, &choice.replacement.text)?,
-            totals.get_item(choice.group)?,
-            followers,
-        );
-        make(&self.classes.choice, arguments, self.py)
+            text::from_wtf8(self.py, &choice.replacement.text)?.into_any(),
+            totals.get().object(self.py, choice.group)?,
+            followers.into_any(),
+        ];
+        self.classes.choice.make(self.py, values)
     }
 
     /// A fresh result as `Prepared`, and the path that its replacement assumes.
@@ -160,13 +157,17 @@ impl<'py> Writer<'_, 'py> {
             Some(redacted) => redacted,
             None => self.knowledge.decoded(first)?.texts.parts(),
         };
-        let arguments = (
-            make(&self.classes.fresh, (occurrences,), self.py)?,
-            PyTuple::new(self.py, parts)?,
-            text::join(self.py, parts)?,
-            source.size_bytes,
-        );
-        let made = make(&self.classes.prepared, arguments, self.py)?;
+        let fresh = self
+            .classes
+            .fresh
+            .make(self.py, [occurrences.clone().into_any()])?;
+        let values = [
+            fresh,
+            PyTuple::new(self.py, parts)?.into_any(),
+            source.head_text.clone().into_any(),
+            source.size_bytes.into_bound_py_any(self.py)?,
+        ];
+        let made = self.classes.prepared.make(self.py, values)?;
         Ok((made, source.path.clone()))
     }
 
@@ -175,20 +176,22 @@ impl<'py> Writer<'_, 'py> {
         let place = &self.scan.scan.results()[index];
         let decoded = self.knowledge.decoded(index)?;
         let tool_name = candidate.tool_name.as_ref();
+        let tool_name = tool_name
+            .map(|name| text::from_wtf8(self.py, &name.text()))
+            .transpose()?;
         let tool_use_id = self.scan.tool_use_id(index, self.body, self.py)?;
-        let arguments = (
-            tool_use_id.as_object(),
-            &decoded.content,
-            candidate.size_chars,
-            place.message_index,
-            place.block_index,
-            tool_name
-                .map(|name| text::from_wtf8(self.py, &name.text()))
-                .transpose()?,
-            candidate.is_exempt,
-            decoded.texts.to_tuple(self.py)?,
-        );
-        make(&self.classes.candidate, arguments, self.py)
+        let values = [
+            tool_use_id.as_object().clone().into_any(),
+            decoded.content.clone(),
+            candidate.size_chars.into_bound_py_any(self.py)?,
+            place.message_index.into_bound_py_any(self.py)?,
+            place.block_index.into_bound_py_any(self.py)?,
+            tool_name.into_bound_py_any(self.py)?,
+            candidate.is_exempt.into_bound_py_any(self.py)?,
+            decoded.texts.to_tuple(self.py)?.into_any(),
+            self.py.None().into_bound(self.py),
+        ];
+        self.classes.candidate.make(self.py, values)
     }
 
     fn change(&self, candidate: usize, text: &PyReplacement<'py>) -> PyResult<Bound<'py, PyAny>> {

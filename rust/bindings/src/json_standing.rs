@@ -9,7 +9,7 @@ use crate::known::PyReplacement;
 /// What is remembered about the results of a scan from call to call.
 #[derive(Default)]
 pub(crate) struct Standing {
-    /// What `Known` had as `standing` when the decisions were looked up.
+    /// What `Known` had as `epoch` when the decisions were looked up.
     token: Option<Py<PyAny>>,
     decisions: Vec<Remembered>,
 }

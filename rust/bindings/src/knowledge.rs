@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyList;
 use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement};
 
+use crate::cache::Memory;
 use crate::classes::Classes;
 use crate::collect::{Collected, Place};
-use crate::known::{Known, PyReplacement, read_entry};
+use crate::known::{Known, PyReplacement};
 use crate::options::Callbacks;
+use crate::plan_items::PlanItem;
 use crate::prepared::{Asked, Prepared};
 use crate::text::{self, PyText};
 
@@ -19,13 +21,12 @@ pub(crate) struct PyKnowledge<'a, 'py> {
     py: Python<'py>,
     classes: &'static Classes,
     collected: &'a Collected<'py>,
-    known: Known<'py>,
+    known: &'a Known<'py>,
     callbacks: &'a Callbacks<'py>,
-    /// By candidate, once it was asked for.
-    fingerprint_objects: Vec<Option<Bound<'py, PyAny>>>,
+    memory: &'a mut Memory,
+    /// Entries of the memory by candidate, once they were asked for.
+    entries: Vec<Option<usize>>,
     prepared: HashMap<usize, Prepared<'py>>,
-    /// The cache for the next call.
-    pub(crate) fingerprints: Bound<'py, PyDict>,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
 }
@@ -34,8 +35,9 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     pub(crate) fn new(
         py: Python<'py>,
         collected: &'a Collected<'py>,
-        known: Known<'py>,
+        known: &'a Known<'py>,
         callbacks: &'a Callbacks<'py>,
+        memory: &'a mut Memory,
     ) -> PyResult<Self> {
         Ok(Self {
             py,
@@ -43,21 +45,40 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
             collected,
             known,
             callbacks,
-            fingerprint_objects: vec![None; collected.places.len()],
+            memory,
+            entries: vec![None; collected.places.len()],
             prepared: HashMap::new(),
-            fingerprints: PyDict::new(py),
             redaction_failures: PyList::empty(py),
         })
     }
 
     /// The `Key` of a candidate whose fingerprint was asked for.
-    pub(crate) fn key(&self, candidate: usize) -> PyResult<Bound<'py, PyAny>> {
-        let fields = (
-            self.tool_use_id(candidate).as_object(),
-            &self.fingerprint_objects[candidate],
-        );
+    pub(crate) fn key(&mut self, candidate: usize) -> PyResult<Bound<'py, PyAny>> {
+        let entry = self.entry(candidate)?;
+        let fingerprint = self.memory.fingerprint_object(self.py, entry)?;
+        let fields = (self.tool_use_id(candidate).as_object(), fingerprint);
         let fields = fields.into_pyobject(self.py)?;
         self.classes.named_tuple(&self.classes.key, &fields)
+    }
+
+    /// A candidate whose fingerprint was asked for, as one that is kept.
+    pub(crate) fn kept(&mut self, candidate: usize) -> PyResult<PlanItem> {
+        let entry = self.entry(candidate)?;
+        Ok(PlanItem::Key {
+            tool_use_id: self.tool_use_id(candidate).as_object().clone().unbind(),
+            fingerprint: self.memory.fingerprint(entry),
+        })
+    }
+
+    /// The entry of a candidate in the memory; it is looked for once.
+    fn entry(&mut self, candidate: usize) -> PyResult<usize> {
+        if let Some(entry) = self.entries[candidate] {
+            return Ok(entry);
+        }
+        let texts = &self.place(candidate).texts;
+        let entry = self.memory.entry_of(self.py, texts)?;
+        self.entries[candidate] = Some(entry);
+        Ok(entry)
     }
 
     /// A candidate that a replacement was built for.
@@ -72,14 +93,6 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     fn tool_use_id(&self, candidate: usize) -> &'a PyText<'py> {
         &self.collected.survey.candidates()[candidate].tool_use_id
     }
-
-    /// Looks a text up among those of the call before and of this one.
-    fn cached(&self, identity: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.known.fingerprint(identity)? {
-            Some(entry) => Ok(Some(entry)),
-            None => self.fingerprints.get_item(identity),
-        }
-    }
 }
 
 impl<'py> Knowledge for PyKnowledge<'_, 'py> {
@@ -89,32 +102,33 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     type Error = PyErr;
 
     fn fingerprint(&mut self, candidate: usize) -> PyResult<Fingerprint> {
-        let texts = &self.place(candidate).texts;
-        let identity = texts.identity(self.py)?;
-        let cached = match self.cached(&identity)? {
-            Some(entry) => read_entry(&entry, texts)?.map(|found| (entry, found)),
-            None => None,
-        };
-        let (entry, (object, fingerprint)) = if let Some(cached) = cached {
-            cached
-        } else {
-            let fingerprint = text::fingerprint(texts.parts())?;
-            let object = self.classes.new_fingerprint(self.py, fingerprint)?;
-            let entry = (texts.to_object_tuple(self.py)?, &object).into_pyobject(self.py)?;
-            (entry.into_any(), (object, fingerprint))
-        };
-        self.fingerprints.set_item(identity, entry)?;
-        self.fingerprint_objects[candidate] = Some(object);
-        Ok(fingerprint)
+        let entry = self.entry(candidate)?;
+        Ok(self.memory.fingerprint(entry))
+    }
+
+    fn is_surely_kept(&mut self, candidate: usize) -> PyResult<bool> {
+        let entry = self.entry(candidate)?;
+        let result = &self.collected.survey.candidates()[candidate];
+        let is_kept = !self.memory.is_framed(entry)
+            && self.memory.is_kept(entry, &result.tool_use_id)
+            && self.known.replacements(result.size_chars)?.is_none();
+        Ok(is_kept)
     }
 
     fn earlier(&mut self, candidate: usize) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
-        match &self.fingerprint_objects[candidate] {
-            Some(fingerprint) => self
-                .known
-                .decision(self.tool_use_id(candidate), fingerprint),
-            None => Ok(None),
+        let entry = self.entry(candidate)?;
+        let tool_use_id = self.tool_use_id(candidate);
+        if let Some(decision) = self.memory.decision(entry, tool_use_id) {
+            return Ok(Some(decision));
         }
+        let fingerprint = self.memory.fingerprint(entry);
+        let decision = self
+            .known
+            .decision(self.classes, tool_use_id, fingerprint)?;
+        if let Some(decision) = &decision {
+            self.memory.remember(entry, tool_use_id, decision);
+        }
+        Ok(decision)
     }
 
     fn unapplied(&mut self, candidate: usize) -> PyResult<Option<PyReplacement<'py>>> {
@@ -130,7 +144,8 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     }
 
     fn is_framed(&mut self, candidate: usize) -> PyResult<bool> {
-        text::is_framed(self.py, self.place(candidate).texts.parts())
+        let entry = self.entry(candidate)?;
+        Ok(self.memory.is_framed(entry))
     }
 
     fn prepare(&mut self, candidate: usize) -> PyResult<bool> {
@@ -155,7 +170,7 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         let place = self.place(candidate);
         let asked = Asked {
             tool_use_id: self.tool_use_id(candidate),
-            content: &place.content,
+            content: place.content(),
             parts: place.texts.parts(),
         };
         let prepared = match self.prepared.entry(candidate) {

@@ -3,11 +3,12 @@
 use pyo3::IntoPyObjectExt as _;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
-use toolbudget_core::{Decision, Fingerprint, Recorded, TextHash};
+use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+use toolbudget_core::{Decision, Fingerprint, Recorded};
 
+use crate::classes::Classes;
+use crate::raw::is_same_text;
 use crate::text::PyText;
-use crate::texts::Texts;
 
 /// A replacement that was recorded: the very object.
 #[derive(Clone)]
@@ -21,6 +22,10 @@ impl<'py> PyReplacement<'py> {
         let text = text.cast_into::<PyString>()?;
         let size_chars = text.code_point_len()? as u64;
         Ok(Self { text, size_chars })
+    }
+
+    pub(crate) const fn known(text: Bound<'py, PyString>, size_chars: u64) -> Self {
+        Self { text, size_chars }
     }
 
     pub(crate) const fn as_object(&self) -> &Bound<'py, PyString> {
@@ -52,9 +57,8 @@ pub(crate) struct Known<'py> {
     decisions: Table<'py>,
     replacements: Table<'py>,
     unapplied: Table<'py>,
-    fingerprints: Table<'py>,
-    /// The same object as in the call before if every decision of then still stands.
-    pub(crate) standing: Bound<'py, PyAny>,
+    pub(crate) fingerprints: Bound<'py, PyAny>,
+    pub(crate) epoch: Bound<'py, PyAny>,
 }
 
 impl<'py> Known<'py> {
@@ -64,8 +68,8 @@ impl<'py> Known<'py> {
             decisions: Table(known.getattr(intern!(py, "decisions"))?),
             replacements: Table(known.getattr(intern!(py, "replacements"))?),
             unapplied: Table(known.getattr(intern!(py, "unapplied"))?),
-            fingerprints: Table(known.getattr(intern!(py, "fingerprints"))?),
-            standing: known.getattr(intern!(py, "standing"))?,
+            fingerprints: known.getattr(intern!(py, "fingerprints"))?,
+            epoch: known.getattr(intern!(py, "epoch"))?,
         })
     }
 
@@ -77,13 +81,20 @@ impl<'py> Known<'py> {
     /// The decision about an id and a fingerprint.
     pub(crate) fn decision(
         &self,
+        classes: &Classes,
         tool_use_id: &PyText<'py>,
-        fingerprint: &Bound<'py, PyAny>,
+        fingerprint: Fingerprint,
     ) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
         let Some(by_fingerprint) = self.decisions.get(tool_use_id.as_object())? else {
             return Ok(None);
         };
-        match Table(by_fingerprint).get(fingerprint)? {
+        let found = if let Some(found) = the_only(&by_fingerprint, classes, fingerprint)? {
+            found
+        } else {
+            let key = classes.new_fingerprint(by_fingerprint.py(), fingerprint)?;
+            Table(by_fingerprint).get(key)?
+        };
+        match found {
             None => Ok(None),
             Some(decision) if decision.is_none() => Ok(Some(Decision::Kept)),
             Some(text) => PyReplacement::new(text).map(Decision::Replaced).map(Some),
@@ -103,35 +114,42 @@ impl<'py> Known<'py> {
     pub(crate) fn replacements(&self, size_chars: u64) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.replacements.get(size_chars)
     }
-
-    /// The entry of the call before about a text.
-    pub(crate) fn fingerprint(
-        &self,
-        identity: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.fingerprints.get(identity)
-    }
 }
 
-/// Reads an entry of the cache: the fingerprint as it was made and as the core has it. `None`
-/// unless it is about the very objects that `texts` come from.
-pub(crate) fn read_entry<'py>(
-    entry: &Bound<'py, PyAny>,
-    texts: &Texts<'py>,
-) -> PyResult<Option<(Bound<'py, PyAny>, Fingerprint)>> {
-    let Ok((objects, object)) = entry.extract::<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)>()
-    else {
+/// The decision about a fingerprint if there is one of a single other one, or of itself: no object
+/// is made to look it up. The outer `None` if it must be looked up.
+#[expect(clippy::option_option, reason = "both are said above")]
+fn the_only<'py>(
+    by_fingerprint: &Bound<'py, PyAny>,
+    classes: &Classes,
+    fingerprint: Fingerprint,
+) -> PyResult<Option<Option<Bound<'py, PyAny>>>> {
+    let py = by_fingerprint.py();
+    let Ok(dict) = by_fingerprint.cast_exact::<PyDict>() else {
         return Ok(None);
     };
-    if !texts.are_of(&objects) {
+    let mut items = dict.iter();
+    let (Some((key, decision)), true) = (items.next(), dict.len() == 1) else {
+        return Ok(None);
+    };
+    let Ok(fields) = key.cast::<PyTuple>() else {
+        return Ok(None);
+    };
+    if !fields.get_type().is(&classes.fingerprint) || fields.len() != 2 {
         return Ok(None);
     }
-    let hash = object.get_item(1)?;
-    let Some(hash) = TextHash::from_hex(hash.cast::<PyString>()?.to_str()?) else {
+    let (size, hash) = (fields.get_borrowed_item(0)?, fields.get_borrowed_item(1)?);
+    let (Ok(size), Ok(hash)) = (size.cast_exact::<PyInt>(), hash.cast_exact::<PyString>()) else {
         return Ok(None);
     };
-    let size_chars = object.get_item(0)?.extract()?;
-    Ok(Some((object.into_any(), Fingerprint { size_chars, hash })))
+    let is_same = size
+        .extract::<u64>()
+        .is_ok_and(|size| size == fingerprint.size_chars)
+        && is_same_text(
+            &hash,
+            &PyString::from_bytes(py, &fingerprint.hash.to_hex())?,
+        );
+    Ok(Some(is_same.then_some(decision)))
 }
 
 /// A mapping that is read by key.

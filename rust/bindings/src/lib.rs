@@ -3,6 +3,7 @@
 //! Here Python's objects are read and handed on; every decision is made in the core. The
 //! signatures and their documentation are in `_native.pyi`.
 
+mod cache;
 mod classes;
 mod collect;
 mod error;
@@ -18,12 +19,16 @@ mod known;
 mod number;
 mod options;
 mod plan;
+mod plan_items;
 mod prepared;
+mod raw;
 mod replacement;
 mod rewrite;
 mod shape;
 mod text;
 mod texts;
+mod totals;
+mod walk;
 
 /// The native core; see `_native.pyi`.
 #[pyo3::pymodule]
@@ -34,7 +39,15 @@ mod _native {
     use crate::collect::Collected;
     use crate::guard::{self, guarded};
     use crate::json_scan::JsonScan;
+    use crate::raw::Readers;
     use crate::{number, replacement, text};
+
+    #[pymodule_export]
+    use crate::cache::FingerprintCache;
+    #[pymodule_export]
+    use crate::plan_items::PlanItems;
+    #[pymodule_export]
+    use crate::totals::TotalsOfGroups;
 
     #[pyfunction]
     #[pyo3(signature = (text))]
@@ -98,7 +111,8 @@ mod _native {
         is_exempt_tool: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(messages.py(), || {
-            Collected::of(messages, is_exempt_tool)?.to_survey(messages.py())
+            let py = messages.py();
+            Collected::of(messages, is_exempt_tool, &mut Readers::new(py), 0)?.to_survey(py)
         })
     }
 
@@ -111,6 +125,22 @@ mod _native {
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(messages.py(), || {
             crate::plan::plan(messages, known, options)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (totals, limit, accounting))]
+    fn totals_over<'py>(
+        totals: &Bound<'py, PyAny>,
+        limit: &Bound<'py, PyAny>,
+        accounting: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = totals.py();
+        guarded(py, || match totals.cast_exact::<TotalsOfGroups>() {
+            Ok(own) => Ok(crate::totals::over(own, limit, accounting)?.into_any()),
+            Err(_) => py
+                .import("toolbudget._core.pure.choose")?
+                .call_method1("totals_over", (totals, limit, accounting)),
         })
     }
 

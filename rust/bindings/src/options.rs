@@ -71,7 +71,7 @@ fn optional(value: Bound<'_, PyAny>) -> Option<Bound<'_, PyAny>> {
     (!value.is_none()).then_some(value)
 }
 
-fn read_accounting(accounting: &Bound<'_, PyAny>) -> PyResult<Accounting> {
+pub(crate) fn read_accounting(accounting: &Bound<'_, PyAny>) -> PyResult<Accounting> {
     let is_visible = accounting.eq(intern!(accounting.py(), "visible"))?;
     Ok(if is_visible {
         Accounting::Visible

@@ -1,17 +1,22 @@
 //! Planning: one crossing from a message list to everything that is decided about it.
 
+use pyo3::IntoPyObjectExt as _;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use toolbudget_core::{Choice, Replacement, Totals};
+use toolbudget_core::{Choice, Replacement};
 
-use crate::classes::{Classes, make};
+use crate::cache::{FingerprintCache, Memory};
+use crate::classes::Classes;
 use crate::collect::{Collected, counter};
 use crate::error;
 use crate::knowledge::PyKnowledge;
 use crate::known::{Known, PyReplacement};
 use crate::number;
 use crate::options::PlanOptions;
+use crate::plan_items::{PlanItem, PlanItems};
 use crate::text;
+use crate::totals::TotalsOfGroups;
 
 type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
 
@@ -21,19 +26,81 @@ pub(crate) fn plan<'py>(
     known: &Bound<'py, PyAny>,
     options: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = PlanOptions::read(options)?;
-    let collected = Collected::of(messages, &options.is_exempt_tool)?;
-    let known = Known::read(known)?;
     let py = messages.py();
-    let mut knowledge = PyKnowledge::new(py, &collected, known, &options.callbacks)?;
+    if messages
+        .cast_exact::<PyList>()
+        .is_ok_and(PyListMethods::is_empty)
+    {
+        return empty_plan(known);
+    }
+    let options = PlanOptions::read(options)?;
+    let known = Known::read(known)?;
+    let cache = own_cache(&known.fingerprints)?;
+    let mut memory = cache.get().take().unwrap_or_else(|| Memory::new(py));
+    let plan = plan_with(&mut memory, messages, &known, &options, &cache);
+    cache.get().put(memory);
+    plan
+}
+
+/// The cache of the call before, if it is one of this core's, else a new one.
+fn own_cache<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, FingerprintCache>> {
+    match known.cast_exact::<FingerprintCache>() {
+        Ok(cache) => Ok(cache.clone()),
+        Err(_) => Bound::new(known.py(), FingerprintCache::new()),
+    }
+}
+
+/// The plan of an empty list, for which nothing need be read.
+fn empty_plan<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = known.py();
+    let cache = own_cache(&known.getattr(intern!(py, "fingerprints"))?)?;
+    drop(cache.get().take());
+    let classes = Classes::get(py)?;
+    let list = || PyList::empty(py).into_any();
+    let zero = 0_usize.into_bound_py_any(py)?;
+    let values = [
+        list(),
+        list(),
+        list(),
+        list(),
+        list(),
+        classes.counter.make(py, [])?,
+        zero.clone(),
+        zero.clone(),
+        zero,
+        cache.into_any(),
+        list(),
+    ];
+    classes.plan.make(py, values)
+}
+
+fn plan_with<'py>(
+    memory: &mut Memory,
+    messages: &Bound<'py, PyAny>,
+    known: &Known<'py>,
+    options: &PlanOptions<'py>,
+    cache: &Bound<'py, FingerprintCache>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = messages.py();
+    memory.begin(&known.epoch);
+    let expected = memory.len();
+    let collected = Collected::of(
+        messages,
+        &options.is_exempt_tool,
+        &mut memory.readers,
+        expected,
+    )?;
+    let mut knowledge = PyKnowledge::new(py, &collected, known, &options.callbacks, memory)?;
     let plan = toolbudget_core::plan(&collected.survey, &options.core, &mut knowledge)?;
-    Writer {
+    let written = Writer {
         py,
         classes: Classes::get(py)?,
         collected: &collected,
-        knowledge: &knowledge,
+        cache,
     }
-    .plan(&plan)
+    .plan(&plan, &mut knowledge)?;
+    memory.finish();
+    Ok(written)
 }
 
 /// Writes the core's plan as Python's.
@@ -41,37 +108,50 @@ struct Writer<'a, 'py> {
     py: Python<'py>,
     classes: &'static Classes,
     collected: &'a Collected<'py>,
-    knowledge: &'a PyKnowledge<'a, 'py>,
+    cache: &'a Bound<'py, FingerprintCache>,
 }
 
 impl<'py> Writer<'_, 'py> {
-    fn plan(&self, plan: &CorePlan<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let totals = self.list(&plan.totals, |totals| self.totals(totals))?;
-        let choices = self.list(&plan.choices, |choice| self.choice(choice, &totals))?;
-        let arguments = (
-            choices,
-            self.list(&plan.kept, |&candidate| self.knowledge.key(candidate))?,
-            self.list(&plan.adoptions, |(candidate, text)| {
-                self.adoption(*candidate, text)
-            })?,
-            self.list(&plan.changes, |(candidate, text)| {
-                self.change(*candidate, text)
-            })?,
-            totals,
+    fn plan(
+        &self,
+        plan: &CorePlan<'py>,
+        knowledge: &mut PyKnowledge<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let totals = Bound::new(self.py, TotalsOfGroups::new(plan.totals.clone()))?;
+        let choices = self.list(&plan.choices, |choice| {
+            self.choice(choice, &totals, knowledge)
+        })?;
+        let kept = plan.kept.iter().map(|&index| knowledge.kept(index));
+        let kept = PlanItems(kept.collect::<PyResult<_>>()?);
+        let adoptions = self.list(&plan.adoptions, |(candidate, text)| {
+            self.adoption(*candidate, text, knowledge)
+        })?;
+        let changes = plan.changes.iter();
+        let changes = PlanItems(
+            changes
+                .map(|(index, text)| self.change(*index, text))
+                .collect(),
+        );
+        let values = [
+            choices.into_any(),
+            Bound::new(self.py, kept)?.into_any(),
+            adoptions.into_any(),
+            Bound::new(self.py, changes)?.into_any(),
+            totals.into_any(),
             counter(&plan.skipped, self.classes, self.py)?,
-            plan.candidates,
+            plan.candidates.into_bound_py_any(self.py)?,
             number::to_python(self.py, plan.chars_before)?,
             number::to_python(self.py, plan.chars_gained)?,
-            &self.knowledge.fingerprints,
-            &self.knowledge.redaction_failures,
-        );
-        make(&self.classes.plan, arguments, self.py)
+            self.cache.clone().into_any(),
+            knowledge.redaction_failures.clone().into_any(),
+        ];
+        self.classes.plan.make(self.py, values)
     }
 
     fn list<T>(
         &self,
         items: &[T],
-        write: impl Fn(&T) -> PyResult<Bound<'py, PyAny>>,
+        mut write: impl FnMut(&T) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(self.py);
         for item in items {
@@ -80,41 +160,30 @@ impl<'py> Writer<'_, 'py> {
         Ok(list)
     }
 
-    fn totals(&self, totals: &Totals) -> PyResult<Bound<'py, PyAny>> {
-        let [frozen, standing, fresh, gained] =
-            [totals.frozen, totals.standing, totals.fresh, totals.gained];
-        let arguments = (
-            number::to_python(self.py, frozen)?,
-            number::to_python(self.py, standing)?,
-            number::to_python(self.py, fresh)?,
-            number::to_python(self.py, gained)?,
-        );
-        make(&self.classes.group_totals, arguments, self.py)
-    }
-
     fn choice(
         &self,
         choice: &Choice<Replacement>,
-        totals: &Bound<'py, PyList>,
+        totals: &Bound<'py, TotalsOfGroups>,
+        knowledge: &mut PyKnowledge<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let occurrences = self.list(&choice.occurrences, |&index| self.candidate(index))?;
         let followers = self.list(&choice.followers, |&(index, group)| {
-            let follower = (self.candidate(index)?, totals.get_item(group)?);
+            let follower = (self.candidate(index)?, totals.get().object(self.py, group)?);
             Ok(follower.into_pyobject(self.py)?.into_any())
         })?;
         let first = choice.occurrences[0];
-        let (prepared, path) = self.prepared(first, &occurrences)?;
-        let arguments = (
-            self.knowledge.key(first)?,
-            occurrences,
+        let (prepared, path) = self.prepared(first, &occurrences, knowledge)?;
+        let values = [
+            knowledge.key(first)?,
+            occurrences.into_any(),
             prepared,
             path,
             number::to_python(self.py, choice.preview_bytes)?,
-            text::from_wtf8(self.py, &choice.replacement.text)?,
-            totals.get_item(choice.group)?,
-            followers,
-        );
-        make(&self.classes.choice, arguments, self.py)
+            text::from_wtf8(self.py, &choice.replacement.text)?.into_any(),
+            totals.get().object(self.py, choice.group)?,
+            followers.into_any(),
+        ];
+        self.classes.choice.make(self.py, values)
     }
 
     /// A fresh result as `Prepared`, and the path that its replacement assumes.
@@ -122,8 +191,9 @@ impl<'py> Writer<'_, 'py> {
         &self,
         first: usize,
         occurrences: &Bound<'py, PyList>,
+        knowledge: &PyKnowledge<'_, 'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let prepared = self.knowledge.prepared(first);
+        let prepared = knowledge.prepared(first);
         let Some((prepared, source)) =
             prepared.and_then(|prepared| Some((prepared, prepared.source()?)))
         else {
@@ -133,13 +203,17 @@ impl<'py> Writer<'_, 'py> {
             Some(redacted) => redacted,
             None => self.collected.places[first].texts.parts(),
         };
-        let arguments = (
-            make(&self.classes.fresh, (occurrences,), self.py)?,
-            PyTuple::new(self.py, parts)?,
-            source.head_text.clone(),
-            source.size_bytes,
-        );
-        let made = make(&self.classes.prepared, arguments, self.py)?;
+        let fresh = self
+            .classes
+            .fresh
+            .make(self.py, [occurrences.clone().into_any()])?;
+        let values = [
+            fresh,
+            PyTuple::new(self.py, parts)?.into_any(),
+            source.head_text.clone().into_any(),
+            source.size_bytes.into_bound_py_any(self.py)?,
+        ];
+        let made = self.classes.prepared.make(self.py, values)?;
         Ok((made, source.path.clone()))
     }
 
@@ -147,16 +221,23 @@ impl<'py> Writer<'_, 'py> {
         self.collected.candidate(index, self.classes, self.py)
     }
 
-    fn adoption(&self, candidate: usize, text: &PyReplacement<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let fields = (self.knowledge.key(candidate)?, text.as_object());
+    fn adoption(
+        &self,
+        candidate: usize,
+        text: &PyReplacement<'py>,
+        knowledge: &mut PyKnowledge<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = (knowledge.key(candidate)?, text.as_object());
         let fields = fields.into_pyobject(self.py)?;
         self.classes.named_tuple(&self.classes.adoption, &fields)
     }
 
-    fn change(&self, candidate: usize, text: &PyReplacement<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn change(&self, candidate: usize, text: &PyReplacement<'py>) -> PlanItem {
         let place = &self.collected.places[candidate];
-        let fields = (place.message_index, place.block_index, text.as_object());
-        let fields = fields.into_pyobject(self.py)?;
-        self.classes.named_tuple(&self.classes.change, &fields)
+        PlanItem::Change {
+            message_index: place.message_index,
+            block_index: place.block_index,
+            replacement: text.as_object().clone().unbind(),
+        }
     }
 }

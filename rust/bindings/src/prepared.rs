@@ -91,7 +91,7 @@ impl<'py> Prepared<'py> {
 /// The result that a replacement is built for.
 pub(crate) struct Asked<'a, 'py> {
     pub(crate) tool_use_id: &'a PyText<'py>,
-    pub(crate) content: &'a Bound<'py, PyAny>,
+    pub(crate) content: Option<&'a Bound<'py, PyAny>>,
     pub(crate) parts: &'a [Bound<'py, PyString>],
 }
 

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::items::{Items, is_list};
+use crate::plan_items::{PlanItem, PlanItems};
 use crate::shape::{field, is_mapping};
 
 /// One result's new text, and where the result stands.
@@ -25,6 +26,31 @@ impl<'py> Change<'py> {
             block_index: change.getattr(intern!(py, "block_index"))?.extract()?,
             replacement: change.getattr(intern!(py, "replacement"))?,
         })
+    }
+
+    fn read_all(changes: &Bound<'py, PyAny>) -> PyResult<Vec<Self>> {
+        let Ok(items) = changes.cast_exact::<PlanItems>() else {
+            return Items::of(changes)?
+                .map(|change| Self::read(&change?))
+                .collect();
+        };
+        let py = changes.py();
+        let own = items.get().0.iter().filter_map(|item| match item {
+            PlanItem::Key { .. } => None,
+            PlanItem::Change {
+                message_index,
+                block_index,
+                replacement,
+            } => Some((message_index, block_index, replacement)),
+        });
+        own.map(|(&message_index, &block_index, replacement)| {
+            Ok(Self {
+                message_index: message_index.try_into()?,
+                block_index: block_index.try_into()?,
+                replacement: replacement.bind(py).clone().into_any(),
+            })
+        })
+        .collect()
     }
 }
 
@@ -50,9 +76,14 @@ pub(crate) fn rewrite<'py>(
 fn sort_by_message<'py>(changes: &Bound<'py, PyAny>) -> PyResult<Vec<(isize, Vec<Change<'py>>)>> {
     let mut by_message: Vec<(isize, Vec<Change<'py>>)> = Vec::new();
     let mut positions: HashMap<isize, usize> = HashMap::new();
-    for change in Items::of(changes)? {
-        let change = Change::read(&change?)?;
+    for change in Change::read_all(changes)? {
         let index = change.message_index;
+        if let Some((last, changes)) = by_message.last_mut()
+            && *last == index
+        {
+            changes.push(change);
+            continue;
+        }
         let position = *positions.entry(index).or_insert(by_message.len());
         if position == by_message.len() {
             by_message.push((index, Vec::new()));

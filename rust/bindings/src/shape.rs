@@ -9,6 +9,7 @@ use toolbudget_core::Chain;
 
 use crate::error;
 use crate::items::{Items, is_list};
+use crate::raw::{PlainMessage, is_same_text};
 use crate::text::{self, PyText};
 use crate::texts::Texts;
 
@@ -27,6 +28,25 @@ pub(crate) struct Message<'py> {
     pub(crate) chain: Chain<PyText<'py>>,
     /// An SDK object: its results pass through.
     pub(crate) is_object: bool,
+}
+
+impl<'py> Message<'py> {
+    pub(crate) fn of_plain(plain: PlainMessage<'py>) -> PyResult<Self> {
+        Ok(Self {
+            role: if plain.is_assistant {
+                Role::Assistant
+            } else {
+                Role::User
+            },
+            content: plain.content,
+            id: plain.id.map(PyText::new).transpose()?,
+            chain: Chain {
+                is_sidechain: plain.is_sidechain,
+                agent_id: plain.agent_id.map(PyText::new).transpose()?,
+            },
+            is_object: false,
+        })
+    }
 }
 
 /// Reads `name` from a mapping or from an object's attributes; `None` where there is none.
@@ -110,7 +130,7 @@ pub(crate) fn texts<'py>(content: &Bound<'py, PyAny>) -> PyResult<Option<Texts<'
 /// Whether the `type` of a block is `expected`.
 pub(crate) fn is_type(block: &Bound<'_, PyAny>, expected: &Bound<'_, PyString>) -> PyResult<bool> {
     let kind = text_field(block, intern!(block.py(), "type"))?;
-    Ok(kind.is_some_and(|kind| text::is_equal(&kind, expected)))
+    Ok(kind.is_some_and(|kind| is_same_text(&kind, expected)))
 }
 
 /// Refuses what cannot be a message list.
@@ -207,9 +227,9 @@ fn message<'py>(
 fn role_of(role: Option<&Bound<'_, PyString>>) -> Option<Role> {
     let role = role?;
     let py = role.py();
-    if text::is_equal(role, intern!(py, "user")) {
+    if is_same_text(role, intern!(py, "user")) {
         Some(Role::User)
-    } else if text::is_equal(role, intern!(py, "assistant")) {
+    } else if is_same_text(role, intern!(py, "assistant")) {
         Some(Role::Assistant)
     } else {
         None

@@ -14,6 +14,8 @@ use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{PyTypeInfo as _, intern};
 use toolbudget_core::{Fingerprint, Fingerprinter, REFERENCE_MAX_CHARS, is_framed_reference};
 
+use crate::raw::{first_char, is_same_text};
+
 /// A Python text that can be a key: it is compared and hashed as Python does it.
 #[derive(Clone)]
 pub(crate) struct PyText<'py> {
@@ -41,7 +43,7 @@ impl Hash for PyText<'_> {
 
 impl PartialEq for PyText<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && is_equal(&self.text, &other.text)
+        self.hash == other.hash && is_same_text(&self.text, &other.text)
     }
 }
 
@@ -49,14 +51,8 @@ impl Eq for PyText<'_> {}
 
 impl PartialEq<str> for PyText<'_> {
     fn eq(&self, other: &str) -> bool {
-        is_equal(&self.text, &PyString::new(self.text.py(), other))
+        is_same_text(&self.text, &PyString::new(self.text.py(), other))
     }
-}
-
-/// Compares two plain texts; the length tells most of them apart.
-pub(crate) fn is_equal(text: &Bound<'_, PyString>, other: &Bound<'_, PyString>) -> bool {
-    let length = |text: &Bound<'_, PyString>| text.code_point_len().ok();
-    text.is(other) || (length(text) == length(other) && text.as_any().eq(other).unwrap_or(false))
 }
 
 /// The text of a value as a plain `str`, without what a subclass overrides; `None` if it is none.
@@ -207,9 +203,8 @@ pub(crate) fn is_framed<'py>(py: Python<'py>, parts: &[Bound<'py, PyString>]) ->
 /// What the first character tells: ordinary text need not be read any further.
 fn may_be_framed(parts: &[Bound<'_, PyString>]) -> PyResult<bool> {
     for part in parts {
-        if part.code_point_len()? > 0 {
-            let first = part.get_item(0)?.cast_into::<PyString>()?;
-            return Ok(is_equal(&first, intern!(part.py(), "<")));
+        if let Some(first) = first_char(part)? {
+            return Ok(first == u32::from('<'));
         }
     }
     Ok(false)

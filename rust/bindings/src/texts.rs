@@ -3,68 +3,68 @@
 use std::slice;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
 /// The texts of all-text content, with the objects that hold them.
 pub(crate) enum Texts<'py> {
-    /// A string, or the only text block.
-    One {
-        /// As the host holds it, perhaps of a subclass: it identifies the text from call to call.
-        object: Bound<'py, PyAny>,
-        /// As a plain text.
-        part: Bound<'py, PyString>,
-    },
-    Many {
-        objects: Vec<Bound<'py, PyAny>>,
-        parts: Vec<Bound<'py, PyString>>,
-    },
+    /// A plain string, perhaps of the only text block.
+    Plain(Bound<'py, PyString>),
+    /// A string of a subclass, or that of the only text block.
+    /// Any others; apart, because there are few of them.
+    Odd(Box<OddTexts<'py>>),
+}
+
+/// Texts of several blocks or of subclasses: as the host holds them, which identifies the text from
+/// call to call, and as plain texts.
+pub(crate) struct OddTexts<'py> {
+    objects: Vec<Bound<'py, PyAny>>,
+    parts: Vec<Bound<'py, PyString>>,
 }
 
 impl<'py> Texts<'py> {
-    pub(crate) const fn one(object: Bound<'py, PyAny>, part: Bound<'py, PyString>) -> Self {
-        Self::One { object, part }
+    pub(crate) fn one(object: Bound<'py, PyAny>, part: Bound<'py, PyString>) -> Self {
+        if object.is(&part) {
+            Self::Plain(part)
+        } else {
+            Self::many(vec![object], vec![part])
+        }
     }
 
-    pub(crate) const fn none() -> Self {
-        Self::Many {
-            objects: Vec::new(),
-            parts: Vec::new(),
-        }
+    pub(crate) fn none() -> Self {
+        Self::many(Vec::new(), Vec::new())
+    }
+
+    fn many(objects: Vec<Bound<'py, PyAny>>, parts: Vec<Bound<'py, PyString>>) -> Self {
+        Self::Odd(Box::new(OddTexts { objects, parts }))
     }
 
     /// These and one more.
     pub(crate) fn with(self, object: Bound<'py, PyAny>, part: Bound<'py, PyString>) -> Self {
         match self {
-            Self::One {
-                object: first_object,
-                part: first_part,
-            } => Self::Many {
-                objects: vec![first_object, object],
-                parts: vec![first_part, part],
-            },
-            Self::Many { parts, .. } if parts.is_empty() => Self::one(object, part),
-            Self::Many {
-                mut objects,
-                mut parts,
-            } => {
-                objects.push(object);
-                parts.push(part);
-                Self::Many { objects, parts }
+            Self::Odd(texts) if texts.parts.is_empty() => Self::one(object, part),
+            Self::Odd(mut texts) => {
+                texts.objects.push(object);
+                texts.parts.push(part);
+                Self::Odd(texts)
+            }
+            Self::Plain(first) => {
+                Self::many(vec![first.clone().into_any(), object], vec![first, part])
             }
         }
     }
 
     pub(crate) fn parts(&self) -> &[Bound<'py, PyString>] {
         match self {
-            Self::One { part, .. } => slice::from_ref(part),
-            Self::Many { parts, .. } => parts,
+            Self::Plain(part) => slice::from_ref(part),
+            Self::Odd(texts) => &texts.parts,
         }
     }
 
-    fn objects(&self) -> &[Bound<'py, PyAny>] {
+    /// What identifies the text: its objects as the host holds them.
+    pub(crate) fn objects(&self) -> &[Bound<'py, PyAny>] {
         match self {
-            Self::One { object, .. } => slice::from_ref(object),
-            Self::Many { objects, .. } => objects,
+            Self::Plain(part) => slice::from_ref(part.as_any()),
+            Self::Odd(texts) => &texts.objects,
         }
     }
 
@@ -80,29 +80,5 @@ impl<'py> Texts<'py> {
     /// The parts as a Python tuple.
     pub(crate) fn to_tuple(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.parts())
-    }
-
-    /// The objects as a Python tuple.
-    pub(crate) fn to_object_tuple(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.objects())
-    }
-
-    /// What identifies the text by its objects: a number, or a tuple of numbers.
-    pub(crate) fn identity(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let address = |object: &Bound<'py, PyAny>| PyInt::new(py, object.as_ptr() as usize);
-        match self.objects() {
-            [object] => Ok(address(object).into_any()),
-            objects => Ok(PyTuple::new(py, objects.iter().map(address))?.into_any()),
-        }
-    }
-
-    /// Whether `objects` holds the very objects that these texts come from.
-    pub(crate) fn are_of(&self, objects: &Bound<'_, PyTuple>) -> bool {
-        self.objects().len() == objects.len()
-            && self
-                .objects()
-                .iter()
-                .zip(objects.iter_borrowed())
-                .all(|(one, other)| one.is(other))
     }
 }

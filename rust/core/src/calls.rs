@@ -1,10 +1,9 @@
 //! Calls: which tool each result belongs to, by the calls of its chain.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::hash::BuildHasher as _;
 
 use crate::group::ChainIndex;
-use crate::hasher::Folding;
+use crate::hash::KeyState;
 use crate::text::Text;
 
 /// Kinds of callers that are running code: what they get is data for a program, not for the model.
@@ -34,13 +33,18 @@ pub fn is_code_caller(kind: &[u8]) -> bool {
 }
 
 /// The calls of an input by chain and id, in the order of the input.
+///
+/// A table of its own instead of the standard one: an input has as many calls as results, and
+/// nothing is ever taken out.
 #[derive(Debug)]
 pub(crate) struct CallBook<T> {
-    /// The first call of each id: as a rule the only one.
-    first: HashMap<(ChainIndex, T), PlacedCall<T>, Folding>,
-    /// The others.
-    more: HashMap<(ChainIndex, T), Vec<PlacedCall<T>>, Folding>,
+    /// Places in `calls`, each where its hash points or behind; as many as a power of two.
+    slots: Vec<u32>,
+    calls: Vec<Calls<T>>,
 }
+
+/// A slot without a place.
+const FREE: u32 = u32::MAX;
 
 #[derive(Debug)]
 struct PlacedCall<T> {
@@ -48,12 +52,23 @@ struct PlacedCall<T> {
     call: Call<T>,
 }
 
+/// The calls of one chain and id; nearly always there is but one.
+#[derive(Debug)]
+struct Calls<T> {
+    hash: u64,
+    chain: ChainIndex,
+    tool_use_id: T,
+    first: PlacedCall<T>,
+    later: Vec<PlacedCall<T>>,
+}
+
 impl<T: Text> CallBook<T> {
-    /// Starts without calls.
-    pub(crate) fn new() -> Self {
+    /// Starts without calls, with room for some.
+    pub(crate) fn with_capacity(calls: usize) -> Self {
+        let slots = calls.saturating_mul(2).max(16).next_power_of_two();
         Self {
-            first: HashMap::default(),
-            more: HashMap::default(),
+            slots: vec![FREE; slots],
+            calls: Vec::with_capacity(calls),
         }
     }
 
@@ -69,14 +84,24 @@ impl<T: Text> CallBook<T> {
             message_index,
             call,
         };
-        match self.first.entry((chain, tool_use_id)) {
-            Entry::Vacant(entry) => {
-                entry.insert(placed);
+        let hash = KeyState.hash_one((chain, &tool_use_id));
+        let slot = match self.find(hash, chain, &tool_use_id) {
+            Ok(place) => {
+                self.calls[place].later.push(placed);
+                return;
             }
-            Entry::Occupied(entry) => {
-                let key = entry.key().clone();
-                self.more.entry(key).or_default().push(placed);
-            }
+            Err(slot) => slot,
+        };
+        self.slots[slot] = u32::try_from(self.calls.len()).unwrap_or(FREE);
+        self.calls.push(Calls {
+            hash,
+            chain,
+            tool_use_id,
+            first: placed,
+            later: Vec::new(),
+        });
+        if self.calls.len() * 2 > self.slots.len() {
+            self.grow();
         }
     }
 
@@ -87,19 +112,54 @@ impl<T: Text> CallBook<T> {
         tool_use_id: &T,
         message_index: usize,
     ) -> Option<&Call<T>> {
-        let key = (chain, tool_use_id.clone());
-        let first = self.first.get(&key)?;
-        if self.more.is_empty() {
-            return Some(&first.call);
-        }
-        let more = self.more.get(&key).map(Vec::as_slice).unwrap_or_default();
-        let before = more.partition_point(|placed| placed.message_index < message_index);
+        let hash = KeyState.hash_one((chain, tool_use_id));
+        let calls = &self.calls[self.find(hash, chain, tool_use_id).ok()?];
+        let later = &calls.later;
+        let before = later.partition_point(|placed| placed.message_index < message_index);
         let nearest = match before.checked_sub(1) {
-            Some(last_before) => more.get(last_before)?,
-            None => first,
+            Some(last) => &later[last],
+            None => &calls.first,
         };
         Some(&nearest.call)
     }
+
+    /// The place of the calls with an id, or the slot that it would have.
+    fn find(&self, hash: u64, chain: ChainIndex, tool_use_id: &T) -> Result<usize, usize> {
+        let mut slot = slot_of(hash, self.slots.len());
+        loop {
+            let place = self.slots[slot] as usize;
+            let Some(calls) = self.calls.get(place) else {
+                return Err(slot);
+            };
+            if calls.hash == hash && calls.chain == chain && calls.tool_use_id == *tool_use_id {
+                return Ok(place);
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let count = self.slots.len() * 4;
+        self.slots.clear();
+        self.slots.resize(count, FREE);
+        for (place, calls) in (0..).zip(&self.calls) {
+            let mut slot = slot_of(calls.hash, count);
+            while self.slots[slot] != FREE {
+                slot = (slot + 1) & (count - 1);
+            }
+            self.slots[slot] = place;
+        }
+    }
+}
+
+/// The slot that a hash points to, of a power of two of them.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the low bits are what is wanted"
+)]
+const fn slot_of(hash: u64, slots: usize) -> usize {
+    hash as usize & (slots - 1)
 }
 
 #[cfg(test)]
@@ -118,7 +178,7 @@ mod tests {
         ) {
             calls.sort_unstable();
             let chain = Grouper::<String>::new().chain(Chain::default());
-            let mut book = CallBook::new();
+            let mut book = CallBook::with_capacity(0);
             for (position, &message_index) in calls.iter().enumerate() {
                 let call = Call { tool_name: Some(position.to_string()), is_for_code: false };
                 book.add(chain, "t".to_owned(), message_index, call);

@@ -3,15 +3,16 @@
 //! What a message looks like is its reader's business. It tells a [`Collector`] what it meets, in
 //! order, and gets a [`Survey`] of it.
 
-use std::collections::HashMap;
-
 use crate::calls::{Call, CallBook};
 use crate::group::{Chain, ChainIndex, Grouper};
-use crate::hasher::Folding;
+use crate::hash::KeyMap;
 use crate::text::Text;
 
 /// Its results are reads that the model asked for.
 const MEMORY_TOOL: &str = "memory";
+
+/// Most groups hold no more results.
+const USUAL_RESULTS: usize = 8;
 
 /// Why a result is no candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,13 +168,19 @@ impl<T: Text> Collector<T> {
     /// Starts before the first message.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// Starts before the first message, with room for so many results and their calls.
+    #[must_use]
+    pub fn with_capacity(results: usize) -> Self {
         let mut grouper = Grouper::new();
         Self {
             chain: grouper.chain(Chain::default()),
             grouper,
             message_index: 0,
-            calls: CallBook::new(),
-            found: Vec::new(),
+            calls: CallBook::with_capacity(results),
+            found: Vec::with_capacity(results),
             groups: Vec::new(),
             skipped: Skipped::default(),
         }
@@ -211,7 +218,10 @@ impl<T: Text> Collector<T> {
     pub fn add_result(&mut self, found: Found<T>) {
         let group = self.grouper.group_of(self.chain);
         if group == self.groups.len() {
-            self.groups.push(Group::default());
+            self.groups.push(Group {
+                candidates: Vec::with_capacity(USUAL_RESULTS),
+                is_followed: false,
+            });
         }
         if let Some(group) = self.groups.get_mut(group) {
             group.candidates.push(self.found.len());
@@ -242,7 +252,7 @@ impl<T: Text> Collector<T> {
     ) -> Result<Survey<T>, E> {
         let mut exemptions = Exemptions {
             ask: is_exempt_tool,
-            known: HashMap::default(),
+            known: KeyMap::default(),
             last: None,
         };
         let mut candidates = Vec::with_capacity(self.found.len());
@@ -269,7 +279,7 @@ impl<T: Text> Collector<T> {
 /// Which tools are exempt, as far as it was asked.
 struct Exemptions<T, F> {
     ask: F,
-    known: HashMap<T, bool, Folding>,
+    known: KeyMap<T, bool>,
     /// Results of one tool follow each other as a rule.
     last: Option<(T, bool)>,
 }
@@ -287,20 +297,22 @@ where
         let Some(name) = &call.tool_name else {
             return Ok(false);
         };
-        if name == MEMORY_TOOL {
-            return Ok(true);
-        }
         if let Some((last, is_exempt)) = &self.last
             && last == name
         {
             return Ok(*is_exempt);
         }
-        let is_exempt = match self.known.get(name) {
-            Some(&is_exempt) => is_exempt,
-            None => (self.ask)(name)?,
-        };
-        self.known.insert(name.clone(), is_exempt);
+        let is_exempt = self.include_tool(name)?;
         self.last = Some((name.clone(), is_exempt));
+        Ok(is_exempt)
+    }
+
+    fn include_tool(&mut self, name: &T) -> Result<bool, E> {
+        if let Some(&is_exempt) = self.known.get(name) {
+            return Ok(is_exempt);
+        }
+        let is_exempt = name == MEMORY_TOOL || (self.ask)(name)?;
+        self.known.insert(name.clone(), is_exempt);
         Ok(is_exempt)
     }
 }

@@ -59,6 +59,27 @@ impl TextHash {
     }
 }
 
+impl TextHash {
+    /// The 32 hex digits that [`Display`](fmt::Display) writes, in ASCII.
+    #[must_use]
+    pub fn to_hex(self) -> [u8; 32] {
+        let mut digits = [0; 32];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            pair[0] = hex_digit(byte >> 4);
+            pair[1] = hex_digit(byte & 0xF);
+        }
+        digits
+    }
+}
+
+const fn hex_digit(value: u8) -> u8 {
+    if value < 10 {
+        b'0' + value
+    } else {
+        b'a' + value - 10
+    }
+}
+
 impl fmt::Display for TextHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:032x}", self.0)
@@ -146,6 +167,7 @@ mod tests {
         fn a_hash_is_read_back(text in prop::collection::vec(any::<u8>(), 0..300)) {
             let hash = Fingerprint::of(&text, 0).hash;
             prop_assert_eq!(TextHash::from_hex(&hash.to_string()), Some(hash));
+            prop_assert_eq!(hash.to_string().into_bytes(), hash.to_hex().to_vec());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Grouping by what the API sees as one user message, not by the list's own elements.
 
-use std::collections::{HashMap, HashSet};
-
+use crate::hash::{KeyMap, KeySet};
 use crate::text::Text;
 
 /// Which conversation a record belongs to: the main one or a sub-agent's.
@@ -34,7 +33,7 @@ pub(crate) struct ChainIndex(usize);
 /// order in which they begin.
 #[derive(Debug)]
 pub(crate) struct Grouper<T> {
-    indices: HashMap<Chain<T>, ChainIndex>,
+    indices: KeyMap<Chain<T>, ChainIndex>,
     states: Vec<ChainState<T>>,
     last: Option<(Chain<T>, ChainIndex)>,
     groups: usize,
@@ -42,7 +41,7 @@ pub(crate) struct Grouper<T> {
 
 #[derive(Debug)]
 struct ChainState<T> {
-    seen_message_ids: HashSet<T>,
+    seen_message_ids: KeySet<T>,
     open_group: Option<usize>,
 }
 
@@ -50,7 +49,7 @@ impl<T: Text> Grouper<T> {
     /// Starts before the first message.
     pub(crate) fn new() -> Self {
         Self {
-            indices: HashMap::new(),
+            indices: KeyMap::default(),
             states: Vec::new(),
             last: None,
             groups: 0,
@@ -67,7 +66,7 @@ impl<T: Text> Grouper<T> {
         }
         let index = *self.indices.entry(chain.clone()).or_insert_with(|| {
             self.states.push(ChainState {
-                seen_message_ids: HashSet::new(),
+                seen_message_ids: KeySet::default(),
                 open_group: None,
             });
             ChainIndex(self.states.len() - 1)

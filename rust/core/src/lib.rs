@@ -26,7 +26,7 @@ mod collect;
 mod decision;
 mod fingerprint;
 mod group;
-mod hasher;
+mod hash;
 pub mod json;
 mod limit;
 mod plan;

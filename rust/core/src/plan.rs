@@ -34,7 +34,18 @@ pub trait Knowledge {
     /// What may go wrong; planning ends with the first one.
     type Error;
 
-    /// The fingerprint of a candidate's text. It is asked first.
+    /// Whether a candidate is surely one that was decided to be kept and is no replacement, so that
+    /// nothing else need be asked about it. To say no is never wrong.
+    ///
+    /// # Errors
+    ///
+    /// The text, or earlier decisions, cannot be read.
+    fn is_surely_kept(&mut self, candidate: usize) -> Result<bool, Self::Error> {
+        let _ = candidate;
+        Ok(false)
+    }
+
+    /// The fingerprint of a candidate's text. It is asked before what follows.
     ///
     /// # Errors
     ///

@@ -11,6 +11,9 @@ const PATH: &str = "). Full output saved to: ";
 const CLOSING: &str = "\n</persisted-output>";
 const ELLIPSIS: &str = "\n...";
 
+/// Of how many pieces of text a replacement is made.
+const MOST_PARTS: usize = 13;
+
 /// Every replacement is longer than this.
 pub(crate) const FRAME_CHARS: u64 =
     (OPENING.len() + SIZE.len() + PATH.len() + CLOSING.len()) as u64;
@@ -69,13 +72,14 @@ impl Original<'_> {
     /// ```
     pub fn build_replacement(&self, preview_bytes: i128) -> Result<Replacement, TryReserveError> {
         let size = format_size(self.size_bytes);
-        let mut parts: Vec<&[u8]> = vec![
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(MOST_PARTS);
+        parts.extend([
             OPENING.as_bytes(),
             SIZE.as_bytes(),
             size.as_bytes(),
             PATH.as_bytes(),
             self.path,
-        ];
+        ]);
         if let Some(reader_hint) = self.reader_hint {
             parts.extend([b"\n", reader_hint]);
         }
@@ -121,18 +125,38 @@ fn concatenate(parts: &[&[u8]]) -> Result<Vec<u8>, TryReserveError> {
 #[must_use]
 pub fn format_size(size_bytes: i128) -> String {
     let (unit_bytes, unit) = match size_bytes {
-        i128::MIN..0x400 => return format!("{size_bytes} bytes"),
+        i128::MIN..0 => return format!("{size_bytes} bytes"),
+        0..0x400 => (1, " bytes"),
         0x400..0x10_0000 => (0x400, "KB"),
         0x10_0000..0x4000_0000 => (0x10_0000, "MB"),
         0x4000_0000.. => (0x4000_0000, "GB"),
     };
     let whole = size_bytes / unit_bytes;
     let tenths = (20 * (size_bytes % unit_bytes) + unit_bytes) / (2 * unit_bytes);
-    match tenths {
-        0 => format!("{whole}{unit}"),
-        10 => format!("{}{unit}", whole + 1),
-        _ => format!("{whole}.{tenths}{unit}"),
+    let mut text = String::with_capacity(16);
+    push_number(&mut text, if tenths == 10 { whole + 1 } else { whole });
+    if let 1..=9 = tenths {
+        text.push('.');
+        push_number(&mut text, tenths);
     }
+    text.push_str(unit);
+    text
+}
+
+/// Appends a number that is not negative; those of sizes are small, so this beats `format!`.
+fn push_number(text: &mut String, number: i128) {
+    let Ok(mut rest) = u64::try_from(number) else {
+        text.push_str(&number.to_string());
+        return;
+    };
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len();
+    while rest > 0 || start == digits.len() {
+        start -= 1;
+        digits[start] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+    }
+    text.extend(digits[start..].iter().map(|&digit| char::from(digit)));
 }
 
 /// Tells whether a text of `size_chars` characters looks like another program's reference: framed,

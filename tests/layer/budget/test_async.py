@@ -267,7 +267,7 @@ def test_reports_of_ended_tasks_are_forgotten(session: Session) -> None:
     async def main() -> int:
         for number in range(50):
             await asyncio.create_task(session.aenforce([msg(res(f"t{number}", "small"))]))
-        return len(session._reports._values)
+        return len(session._reports._of_tasks)
 
     assert asyncio.run(main()) <= 2
     started_s = time.perf_counter()

@@ -13,18 +13,18 @@ from toolbudget._core.pure.body import (
     scan_json,
 )
 from toolbudget._core.pure.candidate import Candidate
-from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared
+from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared, totals_over
 from toolbudget._core.pure.collect import Survey, collect
 from toolbudget._core.pure.decision import (
     Accounting,
     Adoption,
-    FingerprintCache,
+    Fingerprints,
     Key,
     Known,
     PlanOptions,
     Rule,
 )
-from toolbudget._core.pure.fingerprint import Fingerprint, fingerprint, text_identity
+from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
 from toolbudget._core.pure.plan import Plan, plan
 from toolbudget._core.pure.preview import cut_preview
 from toolbudget._core.pure.replacement import (
@@ -45,6 +45,7 @@ __all__ = [
     "Choice",
     "Fingerprint",
     "FingerprintCache",
+    "Fingerprints",
     "Fresh",
     "GroupTotals",
     "JsonScan",
@@ -68,6 +69,6 @@ __all__ = [
     "rewrite_json_segments",
     "scan_json",
     "select_largest",
-    "text_identity",
+    "totals_over",
     "utf8_length",
 ]

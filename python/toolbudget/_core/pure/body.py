@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from toolbudget._core.pure.fingerprint import FingerprintCache
 from toolbudget._core.pure.json import Splice, locate, replace_contents, splice
 from toolbudget._core.pure.json.decode import MalformedError, decode, skip_text_blanks
 from toolbudget._core.pure.plan import Plan, plan
@@ -115,7 +116,7 @@ def plan_json(scan: JsonScan, known: Known, options: PlanOptions) -> Plan:
     The plan has no fingerprints: the scan keeps what the next call can use.
     """
     result = plan(scan.messages, known, options)
-    result.fingerprints = {}
+    result.fingerprints = FingerprintCache()
     return result
 
 

@@ -10,12 +10,12 @@ from toolbudget._core.pure.replacement import FRAME_CHARS, build_replacement
 from toolbudget._core.pure.size import utf8_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from toolbudget._core.pure.candidate import Candidate
     from toolbudget._core.pure.decision import Accounting, Key, PlanOptions
 
-__all__ = ["Choice", "Fresh", "GroupTotals", "Prepared", "choose"]
+__all__ = ["Choice", "Fresh", "GroupTotals", "Prepared", "choose", "totals_over"]
 
 # Shares of `preview_bytes`, tried in this order until the group fits.
 PREVIEW_STEPS_PERCENT: Final = (100, 50, 25, 10, 0)
@@ -34,6 +34,18 @@ class GroupTotals:
         """What the limit bounds: with ``originals`` neither previews nor standing replacements."""
         standing = self.standing if accounting == "visible" else 0
         return self.frozen + standing + self.fresh - self.gained
+
+
+def totals_over(
+    totals: Sequence[GroupTotals], limit: float, accounting: Accounting
+) -> list[GroupTotals]:
+    """Return the totals of the groups that are over a limit.
+
+    Example:
+        >>> totals_over([GroupTotals(frozen=5), GroupTotals(frozen=9)], 8, "visible")
+        [GroupTotals(frozen=9, standing=0, fresh=0, gained=0)]
+    """
+    return [item for item in totals if item.visible(accounting) > limit]
 
 
 @dataclass(slots=True)

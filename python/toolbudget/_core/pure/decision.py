@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+
+from toolbudget._core.pure.fingerprint import FingerprintCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure.fingerprint import Fingerprint
 
-__all__ = ["Accounting", "Adoption", "FingerprintCache", "Key", "Known", "PlanOptions", "Rule"]
+__all__ = ["Accounting", "Adoption", "Fingerprints", "Key", "Known", "PlanOptions", "Rule"]
 
 Accounting: TypeAlias = Literal["visible", "originals"]
 Rule: TypeAlias = Literal["running", "resumed", "seen"]
@@ -24,8 +26,14 @@ class Key(NamedTuple):
     fingerprint: Fingerprint
 
 
-# A text object (or those of its blocks) by its `id()`, kept alive so that the number stays its own.
-FingerprintCache: TypeAlias = "dict[int | tuple[int, ...], tuple[tuple[object, ...], Fingerprint]]"
+class Fingerprints(Protocol):
+    """What a core remembers about texts from call to call."""
+
+    def find(self, texts: tuple[object, ...], /) -> Fingerprint | None:
+        """Return the fingerprint of a text, given as the objects that hold it."""
+
+    def __len__(self) -> int:
+        """Count the texts."""
 
 
 @dataclass(slots=True)
@@ -37,16 +45,17 @@ class Known:
         replacements: Every replacement this session or a parent made, by its length: references are
             known from facts.
         unapplied: Replacements by id that another program recorded without a fingerprint.
-        fingerprints: Fingerprints of the texts of the call before, by identity of the text.
-        standing: The same object as in the call before if every decision of then still stands, so
-            that it need not be looked up again; ``None`` says nothing.
+        fingerprints: What the call before remembered about texts. A core uses its own kind only.
+        epoch: A token, another one from the moment that a decision is taken back. As long as it is
+            the very same object, a core may answer from memory what it has read from ``decisions``;
+            ``None`` has every one read anew.
     """
 
     decisions: Mapping[str, Mapping[Fingerprint, str | None]]
     replacements: Mapping[int, AbstractSet[str]]
     unapplied: Mapping[str, str] = field(default_factory=dict)
-    fingerprints: FingerprintCache = field(default_factory=dict)
-    standing: object = None
+    fingerprints: Fingerprints = field(default_factory=FingerprintCache)
+    epoch: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from toolbudget._core.pure.size import ENCODING_CHUNK_CHARS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Fingerprint", "fingerprint", "text_identity"]
+__all__ = ["Fingerprint", "FingerprintCache", "fingerprint"]
 
 
 class Fingerprint(NamedTuple):
@@ -43,6 +43,33 @@ def fingerprint(parts: Iterable[str]) -> Fingerprint:
     return Fingerprint(size_chars, state.hexdigest())
 
 
-def text_identity(texts: tuple[object, ...]) -> int | tuple[int, ...]:
-    """Identify a text by its string objects; it holds as long as they are kept alive."""
-    return id(texts[0]) if len(texts) == 1 else tuple(map(id, texts))
+class FingerprintCache:
+    """Fingerprints of the texts of one call, for the next one.
+
+    A text is found by the very string objects that it comes from. They are kept alive here, so that
+    no other object can have their place in memory.
+
+    Example:
+        >>> cache = FingerprintCache()
+        >>> cache.find(("some text",)) is None
+        True
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        """Start without any text."""
+        self._entries: dict[tuple[int, ...], tuple[tuple[object, ...], Fingerprint]] = {}
+
+    def find(self, texts: tuple[object, ...], /) -> Fingerprint | None:
+        """Return the fingerprint of a text, given as the objects that hold it."""
+        entry = self._entries.get(tuple(map(id, texts)))
+        return None if entry is None else entry[1]
+
+    def keep(self, texts: tuple[object, ...], fingerprint: Fingerprint) -> None:
+        """Remember a text."""
+        self._entries[tuple(map(id, texts))] = (texts, fingerprint)
+
+    def __len__(self) -> int:
+        """Count the texts."""
+        return len(self._entries)

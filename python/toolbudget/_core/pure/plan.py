@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared, choose
 from toolbudget._core.pure.collect import SkipReason, Survey, collect
-from toolbudget._core.pure.decision import Adoption, FingerprintCache, Key, Known, PlanOptions
-from toolbudget._core.pure.fingerprint import Fingerprint, fingerprint, text_identity
+from toolbudget._core.pure.decision import Adoption, Fingerprints, Key, Known, PlanOptions
+from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
 from toolbudget._core.pure.preview import preview_window
 from toolbudget._core.pure.replacement import REFERENCE_MAX_CHARS, is_framed_reference
 from toolbudget._core.pure.rewrite import Change
 from toolbudget._core.pure.shape import text_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from toolbudget._core.pure.candidate import Candidate
     from toolbudget._core.pure.group import Group
@@ -38,20 +38,20 @@ class Plan:
         candidates: How many results this call decided about, or had been decided about.
         chars_before: Characters of all text results as given.
         chars_gained: Characters that the recorded replacements in ``changes`` save.
-        fingerprints: The cache for the next call: exactly the texts of this one.
+        fingerprints: What the next call is to be given: exactly the texts of this one.
         redaction_failures: Ids whose text the ``redact`` hook could not handle, with the reason.
     """
 
     choices: list[Choice] = field(default_factory=list)
-    kept: list[Key] = field(default_factory=list)
+    kept: Sequence[Key] = field(default_factory=list)
     adoptions: list[Adoption] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    totals: list[GroupTotals] = field(default_factory=list)
+    changes: Sequence[Change] = field(default_factory=list)
+    totals: Sequence[GroupTotals] = field(default_factory=list)
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     candidates: int = 0
     chars_before: int = 0
     chars_gained: int = 0
-    fingerprints: FingerprintCache = field(default_factory=dict)
+    fingerprints: Fingerprints = field(default_factory=FingerprintCache, compare=False)
     redaction_failures: list[tuple[str, Exception]] = field(default_factory=list)
 
     @property
@@ -82,13 +82,19 @@ class _Planner:
         self.plan = result
         self._known = known
         self._options = options
+        self._fingerprints = FingerprintCache()
+        result.fingerprints = self._fingerprints
+        self._totals: list[GroupTotals] = []
+        self._kept: list[Key] = []
+        self._changes: list[Change] = []
+        result.totals, result.kept, result.changes = self._totals, self._kept, self._changes
         self._decided: dict[Key, str | Choice | None] = {}
         self._unapplied = dict(known.unapplied)
 
     def judge(self, group: Group) -> None:
         """Partition one group by earlier decisions, then choose among its fresh results."""
         totals = GroupTotals()
-        self.plan.totals.append(totals)
+        self._totals.append(totals)
         fresh: dict[Key, Fresh] = {}
         for candidate in group.candidates:
             self.plan.chars_before += candidate.size
@@ -105,12 +111,11 @@ class _Planner:
 
     def _fingerprint(self, candidate: Candidate) -> Fingerprint:
         texts = text_objects(candidate.content)
-        identity = text_identity(texts)
-        known = self._known.fingerprints.get(identity) or self.plan.fingerprints.get(identity)
+        known = self._known.fingerprints.find(texts) or self._fingerprints.find(texts)
         if known is None:
-            known = (texts, fingerprint(candidate.parts))
-        self.plan.fingerprints[identity] = known
-        return known[1]
+            known = fingerprint(candidate.parts)
+        self._fingerprints.keep(texts, known)
+        return known
 
     def _is_decided(self, key: Key) -> bool:
         if key in self._decided:
@@ -137,9 +142,7 @@ class _Planner:
     def _reapply(self, candidate: Candidate, replacement: str, totals: GroupTotals) -> None:
         totals.standing += len(replacement)
         self.plan.chars_gained += candidate.size - len(replacement)
-        self.plan.changes.append(
-            Change(candidate.message_index, candidate.block_index, replacement)
-        )
+        self._changes.append(Change(candidate.message_index, candidate.block_index, replacement))
 
     def _count_kept(self, candidate: Candidate, totals: GroupTotals) -> None:
         """Count a kept result: an exempt one not at all, a reference as a standing replacement."""
@@ -173,7 +176,7 @@ class _Planner:
 
     def _keep(self, key: Key) -> None:
         self._decided[key] = None
-        self.plan.kept.append(key)
+        self._kept.append(key)
 
     def _is_reference(self, candidate: Candidate) -> bool:
         same_length = self._known.replacements.get(candidate.size)

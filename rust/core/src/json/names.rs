@@ -1,7 +1,6 @@
 //! Ids and names of a scan, each known by a number: so they are hashed once, and compared without
 //! going back to the bytes.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 use std::sync::OnceLock;
 
@@ -9,7 +8,7 @@ use twox_hash::XxHash3_128;
 
 use super::cursor::TextSpan;
 use super::text::{JsonText, text_of};
-use crate::hasher::Folding;
+use crate::hash::KeyMap;
 
 /// The number of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub struct Name(u32);
 /// Every text that has a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    by_hash: HashMap<u64, u32, Folding>,
+    by_hash: KeyMap<u64, u32>,
     /// Where each text stands first.
     spans: Vec<TextSpan>,
 }

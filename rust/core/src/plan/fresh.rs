@@ -1,8 +1,7 @@
 //! The fresh results of one group while it is judged.
 
-use std::collections::HashMap;
-
 use crate::decision::Key;
+use crate::hash::KeyMap;
 use crate::text::Text;
 
 /// One undecided result and every place in its group where it stands.
@@ -14,15 +13,19 @@ pub(super) struct Fresh<T> {
 /// Fresh results in order of appearance.
 pub(super) struct FreshResults<T> {
     items: Vec<Fresh<T>>,
-    positions: HashMap<Key<T>, usize>,
+    positions: KeyMap<Key<T>, usize>,
 }
 
 impl<T: Text> FreshResults<T> {
     pub(super) fn new() -> Self {
         Self {
             items: Vec::new(),
-            positions: HashMap::new(),
+            positions: KeyMap::default(),
         }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.items.is_empty()
     }
 
     /// Adds an occurrence of a result that is known here; tells whether it is.

@@ -1,12 +1,11 @@
 //! The running state of one call: what its earlier groups decided holds for its later ones.
 
-use std::collections::{HashMap, HashSet};
-
 use super::fresh::{Fresh, FreshResults};
 use super::{Choice, Knowledge, Options, Plan};
 use crate::choose::{Built as _, Choosable, Chosen, Totals, choose};
 use crate::collect::{Candidate, SkipReason, Survey};
 use crate::decision::{Decision, Key, Recorded as _, Rule};
+use crate::hash::{KeyMap, KeySet};
 use crate::replacement::REFERENCE_MAX_CHARS;
 
 /// What holds about a result, wherever it was decided.
@@ -22,9 +21,9 @@ pub(super) struct Planner<'a, K: Knowledge> {
     options: &'a Options,
     knowledge: &'a mut K,
     plan: Plan<K::Recorded, K::Built>,
-    decided: HashMap<Key<K::Text>, Decided<K::Recorded>>,
+    decided: KeyMap<Key<K::Text>, Decided<K::Recorded>>,
     /// Ids whose unapplied replacement was applied in this call.
-    applied: HashSet<K::Text>,
+    applied: KeySet<K::Text>,
 }
 
 impl<'a, K: Knowledge> Planner<'a, K> {
@@ -48,8 +47,8 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 chars_before: 0,
                 chars_gained: 0,
             },
-            decided: HashMap::new(),
-            applied: HashSet::new(),
+            decided: KeyMap::default(),
+            applied: KeySet::default(),
         }
     }
 
@@ -66,9 +65,20 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         for &index in &of_group.candidates {
             let candidate = &survey.candidates()[index];
             self.plan.chars_before += i128::from(candidate.size_chars);
+            // As long as this call has decided nothing, only earlier ones can have done.
+            let is_untouched = fresh.is_empty() && self.decided.is_empty();
+            if is_untouched && !candidate.is_exempt && self.knowledge.is_surely_kept(index)? {
+                self.count_kept(index, false, &mut totals);
+                continue;
+            }
+            let fingerprint = self.knowledge.fingerprint(index)?;
+            if is_untouched && let Some(earlier) = self.knowledge.earlier(index)? {
+                self.follow(index, Decided::Earlier(earlier), group, &mut totals)?;
+                continue;
+            }
             let key = Key {
                 tool_use_id: candidate.tool_use_id.clone(),
-                fingerprint: self.knowledge.fingerprint(index)?,
+                fingerprint,
             };
             if fresh.add_occurrence(&key, index) {
                 self.plan.candidates += 1;

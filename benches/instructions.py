@@ -1,0 +1,146 @@
+"""Counts the machine instructions that a call takes for each result, and holds them to bounds.
+
+Unlike seconds they are the same on every run, so a gate on them can be narrow. A child process runs
+under ``valgrind --tool=callgrind``, once with few calls and once with more: the difference is what
+the calls themselves took. The child gets one fixed hash seed, and no collection happens in it.
+
+    python -m benches.instructions            # native core, against the bounds
+    python -m benches.instructions --pure     # and the pure core beside it, for the ratio
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from benches.workloads import WORKLOADS, Workload
+from toolbudget import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolbudget._core import CoreName
+
+PHASES: Final = ("first", "repeat")
+FEW_CALLS: Final = 1
+MORE_CALLS: Final = 3
+COLLECTED: Final = re.compile(r"Collected : (\d+)")
+
+# Instructions for each result on the release build: what was reached, and a tenth more.
+BOUNDS: Final = {
+    ("one message of 10 x 40,000", "first"): 39_200,
+    ("one message of 10 x 40,000", "repeat"): 3_900,
+    ("one message of 1,000 x 2,000", "first"): 44_300,
+    ("one message of 1,000 x 2,000", "repeat"): 2_090,
+    ("200 turns of 5 x 1,000", "first"): 5_740,
+    ("200 turns of 5 x 1,000", "repeat"): 2_260,
+}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one phase of a workload takes for each result."""
+
+    workload: str
+    phase: str
+    native: float
+    pure: float | None
+
+    @property
+    def bound(self) -> int | None:
+        """The most that the native core may take."""
+        return BOUNDS.get((self.workload, self.phase))
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the bound holds."""
+        return self.bound is None or self.native <= self.bound
+
+    def __str__(self) -> str:
+        """Show it as a line of the table."""
+        verdict = "" if self.is_within else "  over the bound"
+        bound = "-" if self.bound is None else f"{self.bound:,}"
+        ratio = "" if self.pure is None else f"{self.pure:10,.0f} {self.pure / self.native:6.1f} x"
+        return f"{self.workload:32} {self.phase:7} {self.native:9,.0f} {bound:>7} {ratio}{verdict}"
+
+
+def main() -> int:
+    """Measure every phase of every workload; 1 if any is over its bound."""
+    parser = argparse.ArgumentParser(description=__doc__, add_help=True)
+    parser.add_argument("--pure", action="store_true", help="measure the pure core too")
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        core, workload, phase, calls = arguments.child
+        _run("python" if core == "python" else "native", workload, phase, int(calls))
+        return 0
+    _show(f"{'instructions for each result':32} {'phase':7} {'native':>9} {'bound':>7}")
+    is_within = True
+    for measurement in _measurements(with_pure=arguments.pure):
+        _show(str(measurement))
+        is_within &= measurement.is_within
+    return 0 if is_within else 1
+
+
+def _show(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _measurements(*, with_pure: bool) -> Iterator[Measurement]:
+    for workload in WORKLOADS:
+        for phase in PHASES:
+            pure = _instructions("python", workload, phase) if with_pure else None
+            yield Measurement(workload.name, phase, _instructions("native", workload, phase), pure)
+
+
+def _instructions(core: str, workload: Workload, phase: str) -> float:
+    """Give the instructions of one call for each result of the workload."""
+    few, more = (_collected(core, workload, phase, calls) for calls in (FEW_CALLS, MORE_CALLS))
+    return (more - few) / (MORE_CALLS - FEW_CALLS) / workload.blocks
+
+
+def _collected(core: str, workload: Workload, phase: str, calls: int) -> int:
+    """Count the instructions of a whole child process."""
+    child = [sys.executable, "-m", "benches.instructions", "--child"]
+    with tempfile.TemporaryDirectory() as folder:
+        finished = subprocess.run(  # noqa: S603 - all of it is ours
+            [  # noqa: S607 - the tool of whoever measures
+                "valgrind",
+                "--tool=callgrind",
+                f"--callgrind-out-file={folder}/out",
+                *child,
+                core,
+                workload.name,
+                phase,
+                str(calls),
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )
+    found = COLLECTED.search(finished.stderr)
+    if found is None:
+        raise RuntimeError(f"valgrind reported no count: {finished.stderr[-500:]}")
+    return int(found[1])
+
+
+def _run(core: CoreName, workload_name: str, phase: str, calls: int) -> None:
+    """Make the calls, in the child process."""
+    workload = next(item for item in WORKLOADS if item.name == workload_name)
+    work: Callable[[], object] = getattr(workload, phase)(_core.load(core))
+    gc.disable()
+    for _ in range(calls):
+        work()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

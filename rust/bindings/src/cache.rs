@@ -1,0 +1,346 @@
+//! What is remembered about the texts of a conversation from call to call.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::iter;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use toolbudget_core::{Decision, Fingerprint, Recorded as _};
+
+use crate::classes::Classes;
+use crate::guard::guarded;
+use crate::known::PyReplacement;
+use crate::raw::{self, Readers};
+use crate::text::{self, PyText};
+use crate::texts::Texts;
+
+/// The cache as Python holds it; a call takes out what is in it and puts it back at its end.
+///
+/// A call that is made meanwhile, by a callback or another thread, finds it empty.
+#[pyclass(frozen, module = "toolbudget._core._native")]
+pub(crate) struct FingerprintCache(Mutex<Option<Box<Memory>>>);
+
+#[pymethods]
+impl FingerprintCache {
+    #[new]
+    #[pyo3(signature = ())]
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    #[pyo3(signature = (texts, /))]
+    fn find<'py>(&self, texts: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        guarded(texts.py(), || {
+            // Taken out, not locked: to make an object may run a finalizer, which may ask again.
+            let Some(mut memory) = self.take() else {
+                return Ok(None);
+            };
+            let objects: Vec<Bound<'py, PyAny>> = texts.iter().collect();
+            let found = memory
+                .find(&objects)
+                .map(|index| memory.fingerprint_object(texts.py(), index))
+                .transpose();
+            self.put(memory);
+            found
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        let content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        content.as_ref().map_or(0, |memory| memory.entries.len())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(content) = self.0.try_lock() else {
+            return Ok(());
+        };
+        let entries = content.iter().flat_map(|memory| &memory.entries);
+        // Plain texts and what belongs to them refer to nothing; a subclass may.
+        for entry in entries.filter(|entry| entry.may_refer) {
+            visit.call(&entry.first)?;
+            for object in &entry.others {
+                visit.call(object)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        drop(self.take());
+    }
+}
+
+impl FingerprintCache {
+    pub(crate) fn take(&self) -> Option<Box<Memory>> {
+        let mut content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        content.take()
+    }
+
+    pub(crate) fn put(&self, memory: Box<Memory>) {
+        let mut content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let replaced = content.replace(memory);
+        // What a reference counts down to may be Python code, which may look into the cache.
+        drop(content);
+        drop(replaced);
+    }
+}
+
+/// The content of a cache.
+pub(crate) struct Memory {
+    pub(crate) readers: Readers,
+    entries: Vec<Entry>,
+    indices: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
+    /// The entry that comes next if the texts come in the same order as in the call before.
+    expected: usize,
+    /// Counts calls, so that it can be told what a call did not use.
+    call: u64,
+    used: usize,
+    /// What remembered decisions hold under, and its number among those that there were.
+    epoch: Option<Py<PyAny>>,
+    epoch_number: u64,
+}
+
+/// One text: the objects that it comes from, kept alive so that their addresses stay their own.
+struct Entry {
+    first: Py<PyAny>,
+    others: Box<[Py<PyAny>]>,
+    may_refer: bool,
+    call: u64,
+    fingerprint: Fingerprint,
+    is_framed: bool,
+    /// The same as Python has it, once it was asked for.
+    object: Option<Py<PyAny>>,
+    /// What was decided about the text together with an id.
+    decided: Option<Decided>,
+}
+
+struct Decided {
+    epoch_number: u64,
+    tool_use_id: Py<PyString>,
+    decision: Decision<(Py<PyString>, u64)>,
+}
+
+impl Memory {
+    pub(crate) fn new(py: Python<'_>) -> Box<Self> {
+        Box::new(Self {
+            readers: Readers::new(py),
+            entries: Vec::new(),
+            indices: HashMap::default(),
+            expected: 0,
+            call: 0,
+            used: 0,
+            epoch: None,
+            epoch_number: 0,
+        })
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Begins a call; decisions that were remembered under another token no longer hold.
+    pub(crate) fn begin(&mut self, epoch: &Bound<'_, PyAny>) {
+        self.call += 1;
+        self.used = 0;
+        self.expected = 0;
+        if !self.epoch.as_ref().is_some_and(|known| known.is(epoch)) {
+            self.epoch = (!epoch.is_none()).then(|| epoch.clone().unbind());
+            self.epoch_number += 1;
+        }
+    }
+
+    /// Forgets every text that the call did not meet.
+    pub(crate) fn finish(&mut self) {
+        if self.used == self.entries.len() {
+            return;
+        }
+        let call = self.call;
+        self.entries.retain(|entry| entry.call == call);
+        self.indices.clear();
+        let addresses = self.entries.iter().map(|entry| address(entry.objects()));
+        self.indices.extend(addresses.zip(0..));
+    }
+
+    /// The entry of a text; a new one is hashed.
+    pub(crate) fn entry_of(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
+        let index = match self.find(texts.objects()) {
+            Some(index) => index,
+            None => self.add(py, texts)?,
+        };
+        self.expected = index + 1;
+        let entry = &mut self.entries[index];
+        if entry.call != self.call {
+            entry.call = self.call;
+            self.used += 1;
+        }
+        Ok(index)
+    }
+
+    fn find(&self, objects: &[Bound<'_, PyAny>]) -> Option<usize> {
+        let is_found = |index: &usize| {
+            let entry = self.entries.get(*index);
+            entry.is_some_and(|entry| entry.is_of(objects))
+        };
+        if is_found(&self.expected) {
+            return Some(self.expected);
+        }
+        let addresses = objects.iter().map(|object| object.as_ptr() as usize);
+        self.indices
+            .get(&address(addresses))
+            .copied()
+            .filter(is_found)
+    }
+
+    fn add(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
+        let fingerprint = text::fingerprint(texts.parts())?;
+        let objects = texts.objects();
+        let mut owned = objects.iter().map(|object| object.clone().unbind());
+        let Some(first) = owned.next() else {
+            return Err(PyValueError::new_err("a text without an object"));
+        };
+        let entry = Entry {
+            first,
+            others: owned.collect(),
+            may_refer: !objects
+                .iter()
+                .all(PyAnyMethods::is_exact_instance_of::<PyString>),
+            call: 0,
+            fingerprint,
+            is_framed: text::is_framed(py, texts.parts())?,
+            object: None,
+            decided: None,
+        };
+        let index = self.entries.len();
+        self.indices.insert(address(entry.objects()), index);
+        self.entries.push(entry);
+        Ok(index)
+    }
+
+    pub(crate) fn fingerprint(&self, index: usize) -> Fingerprint {
+        self.entries[index].fingerprint
+    }
+
+    /// Whether the text looks like another program's reference.
+    pub(crate) fn is_framed(&self, index: usize) -> bool {
+        self.entries[index].is_framed
+    }
+
+    /// The fingerprint as a Python object, the same one each time.
+    pub(crate) fn fingerprint_object<'py>(
+        &mut self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let entry = &mut self.entries[index];
+        if let Some(object) = &entry.object {
+            return Ok(object.bind(py).clone());
+        }
+        let object = Classes::get(py)?.new_fingerprint(py, entry.fingerprint)?;
+        entry.object = Some(object.clone().unbind());
+        Ok(object)
+    }
+
+    /// What is remembered about an id and the text of an entry.
+    fn decided(&self, index: usize, tool_use_id: &PyText<'_>) -> Option<&Decided> {
+        let decided = self.entries[index].decided.as_ref()?;
+        let tool_use_id = tool_use_id.as_object();
+        let holds = decided.epoch_number == self.epoch_number
+            && raw::is_same_text(decided.tool_use_id.bind(tool_use_id.py()), tool_use_id);
+        holds.then_some(decided)
+    }
+
+    /// Whether it is remembered that a result was kept.
+    pub(crate) fn is_kept(&self, index: usize, tool_use_id: &PyText<'_>) -> bool {
+        let decided = self.decided(index, tool_use_id);
+        decided.is_some_and(|decided| matches!(decided.decision, Decision::Kept))
+    }
+
+    /// The decision that is remembered about a result.
+    pub(crate) fn decision<'py>(
+        &self,
+        index: usize,
+        tool_use_id: &PyText<'py>,
+    ) -> Option<Decision<PyReplacement<'py>>> {
+        let py = tool_use_id.as_object().py();
+        Some(match &self.decided(index, tool_use_id)?.decision {
+            Decision::Kept => Decision::Kept,
+            Decision::Replaced((text, size_chars)) => {
+                Decision::Replaced(PyReplacement::known(text.bind(py).clone(), *size_chars))
+            }
+        })
+    }
+
+    /// Remembers what was decided, for as long as the token of this call is that of later ones.
+    pub(crate) fn remember(
+        &mut self,
+        index: usize,
+        tool_use_id: &PyText<'_>,
+        decision: &Decision<PyReplacement<'_>>,
+    ) {
+        if self.epoch.is_none() {
+            return;
+        }
+        self.entries[index].decided = Some(Decided {
+            epoch_number: self.epoch_number,
+            tool_use_id: tool_use_id.as_object().clone().unbind(),
+            decision: match decision {
+                Decision::Kept => Decision::Kept,
+                Decision::Replaced(text) => {
+                    Decision::Replaced((text.as_object().clone().unbind(), text.size_chars()))
+                }
+            },
+        });
+    }
+}
+
+impl Entry {
+    fn objects(&self) -> impl Iterator<Item = usize> {
+        iter::once(&self.first)
+            .chain(&self.others)
+            .map(|object| object.as_ptr() as usize)
+    }
+
+    /// Whether it is about these very objects.
+    fn is_of(&self, objects: &[Bound<'_, PyAny>]) -> bool {
+        let Some((first, others)) = objects.split_first() else {
+            return false;
+        };
+        self.first.is(first)
+            && self.others.len() == others.len()
+            && self
+                .others
+                .iter()
+                .zip(others)
+                .all(|(own, other)| own.is(other))
+    }
+}
+
+/// One number for the addresses of objects; that of a single one is the address itself.
+fn address(objects: impl Iterator<Item = usize>) -> usize {
+    objects.fold(0, |address, object| address.rotate_left(7) ^ object)
+}
+
+/// Hashes addresses: what differs in them lies in the middle bits.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        let product = (self.0 ^ address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = product ^ (product >> 32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,90 @@
+//! Lists of a plan whose items become objects of Python only when they are looked at.
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
+use toolbudget_core::Fingerprint;
+
+use crate::classes::Classes;
+use crate::guard::guarded;
+
+/// One item; the text is the id, or the replacement.
+pub(crate) enum PlanItem {
+    Key {
+        tool_use_id: Py<PyString>,
+        fingerprint: Fingerprint,
+    },
+    Change {
+        message_index: usize,
+        block_index: usize,
+        replacement: Py<PyString>,
+    },
+}
+
+impl PlanItem {
+    fn to_object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let classes = Classes::get(py)?;
+        match self {
+            Self::Key {
+                tool_use_id,
+                fingerprint,
+            } => {
+                let fingerprint = classes.new_fingerprint(py, *fingerprint)?;
+                let fields = (tool_use_id, fingerprint).into_pyobject(py)?;
+                classes.named_tuple(&classes.key, &fields)
+            }
+            Self::Change {
+                message_index,
+                block_index,
+                replacement,
+            } => {
+                let fields = (*message_index, *block_index, replacement).into_pyobject(py)?;
+                classes.named_tuple(&classes.change, &fields)
+            }
+        }
+    }
+}
+
+/// A sequence that equals the list of its items.
+#[pyclass(frozen, sequence, module = "toolbudget._core._native")]
+pub(crate) struct PlanItems(pub(crate) Vec<PlanItem>);
+
+#[pymethods]
+impl PlanItems {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+        guarded(py, || {
+            let position = usize::try_from(index)
+                .ok()
+                .or_else(|| self.0.len().checked_sub(index.unsigned_abs()));
+            let item = position.and_then(|position| self.0.get(position));
+            item.ok_or_else(|| PyIndexError::new_err("index out of range"))?
+                .to_object(py)
+        })
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        guarded(py, || match other.cast_exact::<Self>() {
+            Ok(other) => self.to_list(py)?.eq(other.get().to_list(py)?),
+            Err(_) => self.to_list(py)?.eq(other),
+        })
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        guarded(py, || self.to_list(py)?.repr())
+    }
+}
+
+impl PlanItems {
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for item in &self.0 {
+            list.append(item.to_object(py)?)?;
+        }
+        Ok(list)
+    }
+}

@@ -1,0 +1,162 @@
+//! Reading a few keys of a plain dict in one pass over its entries.
+
+use std::mem;
+use std::ptr;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::text::is_same_text;
+
+/// Larger dicts are no blocks and messages, and looking a key up in them costs less than a pass.
+const MAX_ENTRIES: usize = 16;
+/// How many key objects are remembered: `N` names and what was met beside them.
+const MAX_KEYS: usize = 48;
+/// Room for the values of the wanted keys and, in the last place, of all others.
+const PLACES: usize = 8;
+
+/// The keys that are wanted of one kind of dict, and at which entries they were met.
+///
+/// Dicts of one kind have the same keys in the same order, and often the very same key objects:
+/// then a pass compares pointers only. Anything else is told apart by the text of its keys, so that
+/// what was met before never changes what is read, only how fast.
+pub(super) struct Layout<const N: usize> {
+    /// The first `N` are the wanted names. Kept alive, so that no other object has their address.
+    keys: Vec<KnownKey>,
+    /// By entry: the key that was met there last. It is one of `keys`.
+    expected: [Expected; MAX_ENTRIES],
+    next_forgotten: usize,
+}
+
+struct KnownKey {
+    key: Py<PyString>,
+    /// Which of the names it is; the last place for none of them.
+    field: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Expected {
+    key: *mut ffi::PyObject,
+    field: usize,
+}
+
+// SAFETY: the pointers are compared only, and what they point to is kept alive by `keys`.
+unsafe impl<const N: usize> Send for Layout<N> {}
+
+/// The values of the wanted keys, borrowed from a dict; null where there is none or it is `None`.
+pub(super) type Values = [*mut ffi::PyObject; PLACES];
+
+impl<const N: usize> Layout<N> {
+    pub(super) fn new(py: Python<'_>, names: [&str; N]) -> Self {
+        const { assert!(N < PLACES, "the last place is for all other keys") };
+        let keys = names.iter().enumerate().map(|(field, name)| KnownKey {
+            key: PyString::intern(py, name).unbind(),
+            field,
+        });
+        let nothing = Expected {
+            key: ptr::null_mut(),
+            field: PLACES - 1,
+        };
+        Self {
+            keys: keys.collect(),
+            expected: [nothing; MAX_ENTRIES],
+            next_forgotten: N,
+        }
+    }
+
+    /// Reads the wanted keys. `None` if that needs more than comparing plain texts: the dict is
+    /// large, or a key of it may compare in its own way.
+    ///
+    /// # Safety
+    ///
+    /// `dict` is a live object whose type is exactly `dict`. What comes back is valid until
+    /// anything happens that may run Python code or drop a reference.
+    pub(super) unsafe fn read(
+        &mut self,
+        py: Python<'_>,
+        dict: *mut ffi::PyObject,
+    ) -> Option<Values> {
+        let mut values = [ptr::null_mut(); PLACES];
+        let mut position: ffi::Py_ssize_t = 0;
+        let mut key = ptr::null_mut();
+        let mut value = ptr::null_mut();
+        // SAFETY: `None` is a live object for as long as the interpreter is.
+        let none = unsafe { ffi::Py_None() };
+        // SAFETY: the caller vouches for `dict`.
+        let count = usize::try_from(unsafe { ffi::PyDict_Size(dict) }).ok()?;
+        let mut entry = 0;
+        while entry < count {
+            // SAFETY: the caller vouches for `dict`; nothing in this loop changes it, so that
+            // `position` stays what the function made of it.
+            if unsafe { ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) }
+                == 0
+            {
+                break;
+            }
+            let expected = self.expected.get(entry)?;
+            let field = if expected.key == key {
+                expected.field
+            } else {
+                // SAFETY: the dict keeps its key alive.
+                unsafe { self.learn(py, entry, key) }?
+            };
+            if value != none {
+                values[field % PLACES] = value;
+            }
+            entry += 1;
+        }
+        Some(values)
+    }
+
+    /// Finds out which name a key is, and remembers it; `None` for what is no plain text.
+    ///
+    /// # Safety
+    ///
+    /// `key` is a live object.
+    #[cold]
+    unsafe fn learn(
+        &mut self,
+        py: Python<'_>,
+        entry: usize,
+        key: *mut ffi::PyObject,
+    ) -> Option<usize> {
+        let is_known = |known: &&KnownKey| known.key.as_ptr() == key;
+        if let Some(known) = self.keys.iter().find(is_known) {
+            let field = known.field;
+            self.expected[entry] = Expected { key, field };
+            return Some(field);
+        }
+        // SAFETY: the caller vouches for `key`; this takes a reference of our own.
+        let own = unsafe { Bound::from_borrowed_ptr(py, key) };
+        let own = own.cast_into_exact::<PyString>().ok()?;
+        let is_equal = |known: &KnownKey| is_same_text(known.key.bind(py), &own);
+        let names = &self.keys[..N];
+        let field = names.iter().position(is_equal).unwrap_or(PLACES - 1);
+        self.keep(KnownKey {
+            key: own.unbind(),
+            field,
+        });
+        self.expected[entry] = Expected { key, field };
+        Some(field)
+    }
+
+    /// Remembers a key in the place of the oldest one; the names themselves stay.
+    fn keep(&mut self, known: KnownKey) {
+        if self.keys.len() < MAX_KEYS {
+            self.keys.push(known);
+            return;
+        }
+        let forgotten = mem::replace(&mut self.keys[self.next_forgotten], known);
+        // Another object may get its address once it is gone.
+        for expected in &mut self.expected {
+            if expected.key == forgotten.key.as_ptr() {
+                expected.key = ptr::null_mut();
+            }
+        }
+        self.next_forgotten += 1;
+        if self.next_forgotten == MAX_KEYS {
+            self.next_forgotten = N;
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The one place with `unsafe` code: reading plain dicts, lists and texts without a call or a
+//! reference for each value.
+//!
+//! Everything here looks at objects whose type is exactly `dict`, `list` or `str`, and runs no
+//! Python code on the way: so what is borrowed from an object stays alive and where it is until a
+//! function of this module returns. What it returns are references of its own. Where an object
+//! is of another kind, the answer is that it must be read in the general way.
+
+#![expect(
+    unsafe_code,
+    reason = "the safe interface takes two references and a call for each value"
+)]
+
+mod blocks;
+mod layout;
+mod messages;
+mod slotted;
+mod text;
+mod tuples;
+
+pub(crate) use blocks::{BlockReader, Read, ToolResult};
+pub(crate) use messages::{MessageReader, PlainMessage};
+pub(crate) use slotted::SlottedClass;
+pub(crate) use text::{first_char, is_same_text};
+pub(crate) use tuples::named_tuple;
+
+/// What reads messages and blocks, with what it has learned about the host's dicts.
+pub(crate) struct Readers {
+    pub(crate) messages: MessageReader,
+    pub(crate) blocks: BlockReader,
+}
+
+impl Readers {
+    pub(crate) fn new(py: pyo3::Python<'_>) -> Self {
+        Self {
+            messages: MessageReader::new(py),
+            blocks: BlockReader::new(py),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Walking over a message list: tells the core what is met, in order.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use toolbudget_core::{Call, Collector, Found, SkipReason};
+
+use crate::collect::Place;
+use crate::items::{Items, is_list};
+use crate::raw::{Read, Readers, ToolResult};
+use crate::shape::{
+    Message, Role, check_sequence, field, is_mapping, is_type, read_message, text_field, texts,
+};
+use crate::text::{PyText, Wtf8, head};
+use crate::texts::Texts;
+
+/// Characters of a caller's kind that tell what it is.
+const CALLER_KIND_CHARS: usize = 14;
+
+/// What was met so far.
+pub(crate) struct Walk<'a, 'py> {
+    pub(crate) collector: Collector<PyText<'py>>,
+    pub(crate) places: Vec<Place<'py>>,
+    readers: &'a mut Readers,
+    last_name: Option<PyText<'py>>,
+}
+
+impl<'a, 'py> Walk<'a, 'py> {
+    /// Walks over all of a list, which as a rule holds so many results as expected.
+    pub(crate) fn over(
+        messages: &Bound<'py, PyAny>,
+        readers: &'a mut Readers,
+        expected: usize,
+    ) -> PyResult<Self> {
+        check_sequence(messages)?;
+        let mut walk = Self {
+            collector: Collector::with_capacity(expected),
+            places: Vec::with_capacity(expected),
+            readers,
+            last_name: None,
+        };
+        for (index, element) in Items::of(messages)?.enumerate() {
+            let element = element?;
+            let message = match walk.read_plain(&element)? {
+                Some(message) => message,
+                None => read_message(&element, index)?,
+            };
+            if let Some(message) = message {
+                walk.read(message, index)?;
+            }
+        }
+        Ok(walk)
+    }
+
+    /// Reads an element that is a plain dict; the outer `None` if it takes more to read it.
+    #[expect(
+        clippy::option_option,
+        reason = "the inner one is that of `read_message`"
+    )]
+    fn read_plain(
+        &mut self,
+        element: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Option<Message<'py>>>> {
+        let Ok(dict) = element.cast_exact::<PyDict>() else {
+            return Ok(None);
+        };
+        match self.readers.messages.read(dict) {
+            Some(Some(plain)) => Ok(Some(Some(Message::of_plain(plain)?))),
+            Some(None) => Ok(Some(None)),
+            None => Ok(None),
+        }
+    }
+
+    fn read(&mut self, message: Message<'py>, index: usize) -> PyResult<()> {
+        match message.role {
+            Role::Assistant => {
+                let Message { chain, id, .. } = message;
+                self.collector.begin_assistant(index, chain, id);
+            }
+            Role::User => self.collector.begin_user(index, message.chain),
+        }
+        let Some(content) = message.content else {
+            return Ok(());
+        };
+        let plain = content.cast_exact::<PyList>();
+        match (message.role, plain) {
+            (Role::Assistant, Ok(list)) => self.read_plain_calls(list),
+            (Role::User, Ok(list)) if !message.is_object => self.read_plain_results(list, index),
+            _ if !is_list(&content)? => Ok(()),
+            (Role::Assistant, _) => self.read_calls(&content),
+            (Role::User, _) => self.read_results(&content, index, message.is_object),
+        }
+    }
+
+    fn read_plain_calls(&mut self, content: &Bound<'py, PyList>) -> PyResult<()> {
+        for index in 0.. {
+            match self.readers.blocks.call(content, index) {
+                Read::End => break,
+                Read::Other => {}
+                Read::Block(call) => {
+                    let tool_use_id = PyText::new(call.tool_use_id)?;
+                    let call = Call {
+                        tool_name: call.tool_name.map(|name| self.name(name)).transpose()?,
+                        is_for_code: false,
+                    };
+                    self.collector.add_call(tool_use_id, call);
+                }
+                Read::Odd => self.read_call(&content.get_item(index)?)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A tool's name; calls of one tool follow each other, and need one hash.
+    fn name(&mut self, name: Bound<'py, PyString>) -> PyResult<PyText<'py>> {
+        if let Some(last) = &self.last_name
+            && last.as_object().is(&name)
+        {
+            return Ok(last.clone());
+        }
+        let name = PyText::new(name)?;
+        self.last_name = Some(name.clone());
+        Ok(name)
+    }
+
+    fn read_calls(&mut self, content: &Bound<'py, PyAny>) -> PyResult<()> {
+        for block in Items::of(content)? {
+            self.read_call(&block?)?;
+        }
+        Ok(())
+    }
+
+    fn read_call(&mut self, block: &Bound<'py, PyAny>) -> PyResult<()> {
+        let py = block.py();
+        if !is_type(block, intern!(py, "tool_use"))? {
+            return Ok(());
+        }
+        let Some(tool_use_id) = text_field(block, intern!(py, "id"))? else {
+            return Ok(());
+        };
+        let tool_name = text_field(block, intern!(py, "name"))?;
+        let call = Call {
+            tool_name: tool_name.map(PyText::new).transpose()?,
+            is_for_code: is_for_code(block)?,
+        };
+        self.collector.add_call(PyText::new(tool_use_id)?, call);
+        Ok(())
+    }
+
+    fn read_plain_results(
+        &mut self,
+        content: &Bound<'py, PyList>,
+        message_index: usize,
+    ) -> PyResult<()> {
+        for block_index in 0.. {
+            let read = match self.readers.blocks.result(content, block_index) {
+                Read::End => break,
+                Read::Other => continue,
+                Read::Block(result) => self.read_plain_result(result)?,
+                Read::Odd => {
+                    let block = content.get_item(block_index)?;
+                    if !is_type(&block, intern!(content.py(), "tool_result"))? {
+                        continue;
+                    }
+                    read_result(&block, false)?
+                }
+            };
+            self.add(read, message_index, block_index);
+        }
+        Ok(())
+    }
+
+    /// Reads a result's content; that of plain text blocks without a call for each.
+    fn read_plain_result(
+        &mut self,
+        result: ToolResult<'py>,
+    ) -> PyResult<Result<TextResult<'py>, SkipReason>> {
+        let ToolResult {
+            tool_use_id,
+            content,
+            has_toolset,
+        } = result;
+        let content = match content.cast_into_exact::<PyString>() {
+            Ok(text) => return text_result(tool_use_id, None, Texts::Plain(text), has_toolset),
+            Err(error) => error.into_inner(),
+        };
+        let texts = match content.cast_exact::<PyList>() {
+            Ok(list) => self.read_plain_texts(list)?,
+            Err(_) => texts(&content)?,
+        };
+        match texts {
+            Some(texts) => text_result(tool_use_id, Some(content), texts, has_toolset),
+            None => Ok(Err(SkipReason::NotText)),
+        }
+    }
+
+    fn read_plain_texts(&mut self, content: &Bound<'py, PyList>) -> PyResult<Option<Texts<'py>>> {
+        let mut found = Texts::none();
+        for index in 0.. {
+            match self.readers.blocks.text(content, index) {
+                Read::End => break,
+                Read::Other => return Ok(None),
+                Read::Block(text) => found = found.with(text.clone().into_any(), text),
+                // What follows may be odd too, and reading it may change the list.
+                Read::Odd => return texts(content),
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn read_results(
+        &mut self,
+        content: &Bound<'py, PyAny>,
+        message_index: usize,
+        is_object: bool,
+    ) -> PyResult<()> {
+        let py = content.py();
+        for (block_index, block) in Items::of(content)?.enumerate() {
+            let block = block?;
+            if is_type(&block, intern!(py, "tool_result"))? {
+                let read = read_result(&block, is_object)?;
+                self.add(read, message_index, block_index);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        read: Result<TextResult<'py>, SkipReason>,
+        message_index: usize,
+        block_index: usize,
+    ) {
+        match read {
+            Err(reason) => self.collector.skip(reason),
+            Ok((found, content, texts)) => {
+                self.collector.add_result(found);
+                self.places.push(Place {
+                    message_index,
+                    block_index,
+                    content,
+                    texts,
+                });
+            }
+        }
+    }
+}
+
+type TextResult<'py> = (Found<PyText<'py>>, Option<Bound<'py, PyAny>>, Texts<'py>);
+
+/// Reads a result block; the reason if it holds no text.
+fn read_result<'py>(
+    block: &Bound<'py, PyAny>,
+    is_object: bool,
+) -> PyResult<Result<TextResult<'py>, SkipReason>> {
+    let py = block.py();
+    if is_object || !is_mapping(block)? {
+        return Ok(Err(SkipReason::Object));
+    }
+    let Some(tool_use_id) = text_field(block, intern!(py, "tool_use_id"))? else {
+        return Ok(Err(SkipReason::Malformed));
+    };
+    let Some(content) = field(block, intern!(py, "content"))? else {
+        return Ok(Err(SkipReason::Empty));
+    };
+    let Some(texts) = texts(&content)? else {
+        return Ok(Err(SkipReason::NotText));
+    };
+    let has_toolset = field(block, intern!(py, "toolset_name"))?.is_some();
+    text_result(tool_use_id, Some(content), texts, has_toolset)
+}
+
+fn text_result<'py>(
+    tool_use_id: Bound<'py, PyString>,
+    content: Option<Bound<'py, PyAny>>,
+    texts: Texts<'py>,
+    has_toolset: bool,
+) -> PyResult<Result<TextResult<'py>, SkipReason>> {
+    let size_chars = texts.size_chars()?;
+    if size_chars == 0 {
+        return Ok(Err(SkipReason::Empty));
+    }
+    let found = Found {
+        tool_use_id: PyText::new(tool_use_id)?,
+        size_chars,
+        has_toolset,
+    };
+    Ok(Ok((found, content, texts)))
+}
+
+fn is_for_code(block: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = block.py();
+    let Some(caller) = field(block, intern!(py, "caller"))? else {
+        return Ok(false);
+    };
+    let Some(kind) = text_field(&caller, intern!(py, "type"))? else {
+        return Ok(false);
+    };
+    let kind = Wtf8::of(&head(&kind, CALLER_KIND_CHARS)?)?;
+    Ok(toolbudget_core::is_code_caller(kind.as_bytes()?))
+}
