@@ -94,6 +94,10 @@ bench: $(STAMPS)/native-release ## Measure the release build beside the pure cor
 		--benchmark-group-by=group --benchmark-columns=min,median,stddev,rounds
 	$(BIN)/python -m benches.report $(BENCH_RESULTS) benches/RESULTS.md
 
+.PHONY: bench-peers
+bench-peers: $(STAMPS)/native-release ## Measure other libraries on the same work; write benches/RESULTS-peers.md
+	$(BIN)/python -m benches.peers benches/RESULTS-peers.md
+
 ##@ Checks
 
 .PHONY: check

@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benches import floor
 from toolbudget import _core
 
 if TYPE_CHECKING:
@@ -22,10 +21,9 @@ __all__ = ["machine_rows"]
 
 def machine_rows(results: Mapping[str, Any]) -> list[list[str]]:
     """Give what the report says about machine and versions."""
-    cpu = results.get("machine_info", {}).get("cpu", {})
     busy = ", ".join(f"{load:.1f}" for load in os.getloadavg())
     return [
-        ["processor", str(cpu.get("brand_raw", platform.processor()))],
+        ["processor", _processor(results)],
         ["cores", str(os.cpu_count())],
         ["load while the report was written (1, 5, 15 minutes)", busy],
         ["kernel", f"{platform.system()} {platform.release()}"],
@@ -34,8 +32,17 @@ def machine_rows(results: Mapping[str, Any]) -> list[list[str]]:
         ["toolbudget", f"{version('toolbudget')}, {_core.NAME} core, release profile"],
         ["rustc", _first_line("rustc", "--version")],
         *([name, version(name)] for name in ("orjson", "numpy", "xxhash", "pytest-benchmark")),
-        ["floor in this run", floor.missing() or "yes"],
     ]
+
+
+def _processor(results: Mapping[str, Any]) -> str:
+    """Give the name that pytest-benchmark found, or the kernel's."""
+    known = results.get("machine_info", {}).get("cpu", {}).get("brand_raw")
+    described = Path("/proc/cpuinfo")
+    if known or not described.exists():
+        return known or platform.processor() or "unknown"
+    found = re.search(r"^model name\s*: (.+)$", described.read_text("utf-8"), re.MULTILINE)
+    return found[1] if found else "unknown"
 
 
 def _first_line(*command: str) -> str:

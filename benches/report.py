@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benches import floor
 from benches.curves import growth_curve
 from benches.goals import GOALS
 from benches.machine import machine_rows
@@ -49,8 +50,14 @@ def main() -> None:
     parser.add_argument("report", type=Path)
     arguments = parser.parse_args()
     results = json.loads(arguments.results.read_text("utf-8"))
-    curves = write_curves(Notes.from_json(results), arguments.report.parent)
-    text = report(results, machine_rows(results), curves)
+    notes = Notes.from_json(results)
+    curves = write_curves(notes, arguments.report.parent)
+    has_floor = any("floor" in comparison.seconds for comparison in notes.comparisons)
+    machine = [
+        *machine_rows(results),
+        ["floor in this run", "yes" if has_floor else floor.missing() or "no"],
+    ]
+    text = report(results, machine, curves)
     arguments.report.write_text(text, "utf-8")
 
 
