@@ -13,6 +13,7 @@ STAMPS := $(VENV)/stamps
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 STUBTEST_MODULES := toolbudget._core._native
 COVERAGE := build/coverage
+BENCH_RESULTS := build/bench.json
 # The whole suite runs on all processors; a single test is run with `.venv/bin/pytest PATH`.
 PYTEST_ALL := -n auto
 # Cargo tools that are built once are kept where cargo keeps its own.
@@ -87,8 +88,15 @@ docs-test: setup ## Run the examples of the docstrings, the README and the other
 	$(BIN)/pytest tests/meta/test_documents.py
 
 .PHONY: bench
-bench: $(STAMPS)/native-release ## Measure both cores side by side, on the release build
-	$(BIN)/pytest benches --benchmark-group-by=group --benchmark-columns=min,median,stddev,rounds
+bench: $(STAMPS)/native-release ## Measure the release build beside the pure core; write benches/RESULTS.md
+	mkdir -p build
+	$(BIN)/pytest benches --benchmark-json=$(BENCH_RESULTS) \
+		--benchmark-group-by=group --benchmark-columns=min,median,stddev,rounds
+	$(BIN)/python -m benches.report $(BENCH_RESULTS) benches/RESULTS.md
+
+.PHONY: bench-peers
+bench-peers: $(STAMPS)/native-release ## Measure other libraries on the same work; write benches/RESULTS-peers.md
+	$(BIN)/python -m benches.peers benches/RESULTS-peers.md
 
 .PHONY: instructions
 instructions: $(STAMPS)/native-release ## Count the instructions of fixed calls under valgrind, against bounds

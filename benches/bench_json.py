@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-from benches.bench_ratio import measure
 from benches.bodies import HOSTILE, body, lines
+from benches.measuring import measure
 from toolbudget import Limits, Session, _core
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure import Known, Plan, PlanOptions
 
-__all__ = ["WORKLOADS", "Workload"]
+__all__ = ["LARGE_WORKLOADS", "WORKLOADS", "Workload", "planning", "turns"]
 
 
 def _result(tool_use_id: str, size_chars: int) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def _result(tool_use_id: str, size_chars: int) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": tool_use_id, "content": text}
 
 
-def _turns(count: int, results: int, size_chars: int) -> list[Any]:
+def turns(count: int, results: int, size_chars: int) -> list[Any]:
     """Make turns: an answer with its calls, then the message with their results."""
     messages: list[Any] = []
     for turn in range(count):
@@ -43,7 +43,7 @@ class Workload:
 
     def messages(self) -> list[Any]:
         """Make the conversation anew: no object of it has been seen by any core."""
-        return _turns(self.turns, self.results, self.size_chars)
+        return turns(self.turns, self.results, self.size_chars)
 
     @property
     def blocks(self) -> int:
@@ -52,15 +52,15 @@ class Workload:
 
     def first(self, core: ModuleType) -> Callable[[], Plan]:
         """Plan with nothing known: every text is hashed, most are decided about."""
-        return _planning(core, self.messages(), core.Known({}, {}))
+        return planning(core, self.messages(), core.Known({}, {}))
 
-    def repeat(self, core: ModuleType) -> Callable[[], Plan]:
+    def repeat(self, core: ModuleType, messages: list[Any] | None = None) -> Callable[[], Plan]:
         """Plan with what earlier passes decided: nothing is left to decide or to look up anew."""
-        messages = self.messages()
+        messages = self.messages() if messages is None else messages
         first: Plan = core.plan(messages, core.Known({}, {}), _options(core))
-        planning = _planning(core, messages, _known(core, first))
-        planning()
-        return planning
+        again = planning(core, messages, _known(core, first))
+        again()
+        return again
 
 
 def _options(core: ModuleType) -> PlanOptions:
@@ -74,7 +74,8 @@ def _options(core: ModuleType) -> PlanOptions:
     return options
 
 
-def _planning(core: ModuleType, messages: list[Any], known: Known) -> Callable[[], Plan]:
+def planning(core: ModuleType, messages: list[Any], known: Known) -> Callable[[], Plan]:
+    """Make the call that plans, with callbacks as cheap as can be."""
     options = _options(core)
     plan: Callable[..., Plan] = core.plan
     return lambda: plan(messages, known, options)
@@ -97,4 +98,9 @@ WORKLOADS = (
     Workload("one message of 10 x 40,000", 1, 10, 40_000),
     Workload("one message of 1,000 x 2,000", 1, 1_000, 2_000),
     Workload("200 turns of 5 x 1,000", 200, 5, 1_000),
+)
+
+LARGE_WORKLOADS = (
+    Workload("2,000 turns of 5 x 1,000", 2_000, 5, 1_000),
+    Workload("one message of 100,000 x 100", 1, 100_000, 100),
 )
