@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,10 +74,11 @@ def _run_all(chosen: Sequence[Harness], scale: Scale, jobs: int) -> list[_Done]:
     wanted.sort(key=lambda job: job.bug is not None)
     done = []
     with ThreadPoolExecutor(jobs) as pool:
-        for one in pool.map(lambda job: _run(job, scale), wanted):
-            done.append(one)
-            _show_progress(one, len(done), len(wanted))
-    return done
+        running = [pool.submit(_run, job, scale) for job in wanted]
+        for finished in as_completed(running):
+            done.append(finished.result())
+            _show_progress(done[-1], len(done), len(wanted))
+    return sorted(done, key=lambda one: wanted.index(one.job))
 
 
 def _show_progress(one: _Done, number: int, total: int) -> None:

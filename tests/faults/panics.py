@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from unittest import mock
 from tests.builders import msg, res
 from tests.faults.cores import running_on
 from tests.faults.harness import Harness, Outcome, Scale
+from tests.faults.native_fuzz import FUNCTIONS
 from tests.faults.panic_sessions import (
     entries_of_conversation,
     entries_of_turn,
@@ -23,7 +25,7 @@ from tests.faults.panic_sessions import (
 )
 from toolbudget import _core
 from toolbudget._core import _native
-from toolbudget._core.pure import Change, Known, PlanOptions
+from toolbudget._core.pure import Change, GroupTotals, Known, Plan, PlanOptions
 from toolbudget.budget.engine import Engine
 from toolbudget.errors import ToolBudgetError
 
@@ -55,7 +57,16 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "replace_content": ((_TEXT, "short"), {}),
     "rewrite": ((_MESSAGES, [Change(0, 0, "short")]), {}),
     "select_largest": (([10, 30, 20],), {"total": 60, "limit": math.inf}),
+    "totals_over": (([GroupTotals(fresh=9), GroupTotals()], 5, "visible"), {}),
     "utf8_length": ((_TEXT,), {}),
+}
+_BODY: Final = json.dumps({"messages": _MESSAGES}).encode()
+# What comes behind the body, or behind the scan of one.
+_JSON_ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
+    "scan_json": (),
+    "plan_json": (Known({}, {}), _OPTIONS),
+    "rewrite_json": ([Change(0, 0, "short")],),
+    "rewrite_json_segments": ([Change(0, 0, "short")],),
 }
 
 
@@ -73,23 +84,24 @@ def _run(scale: Scale, bug: str | None) -> Outcome:
             violations += [f"{name}: {problem}"] if problem else []
             if bug and violations:
                 return Outcome(tries, tuple(violations))
-        sessions = tries - len(_native.__all__)
-    calls = _FUZZED_CALLS[scale] * len(_native.__all__)
+        sessions = tries - len(FUNCTIONS)
+    calls = _FUZZED_CALLS[scale] * len(FUNCTIONS)
     violations += _fuzz(calls)
-    detail = f"{len(_native.__all__)} functions, {sessions} sessions, {calls:,} fuzzed calls"
+    detail = f"{len(FUNCTIONS)} functions, {sessions} sessions, {calls:,} fuzzed calls"
     return Outcome(tries + calls, tuple(violations), detail)
 
 
 def _entry_points(core: ModuleType) -> Iterator[tuple[str, str | None]]:
     """Try every function that the native core has, and only those."""
-    for name in _native.__all__:
-        yield name, _problem_of_entry_point(name, getattr(core, name))
+    for name in FUNCTIONS:
+        yield name, _problem_of_entry_point(name, core)
 
 
-def _problem_of_entry_point(name: str, function: Callable[..., object]) -> str | None:
-    if name not in _ARGUMENTS:
+def _problem_of_entry_point(name: str, core: ModuleType) -> str | None:
+    if name not in _ARGUMENTS | _JSON_ARGUMENTS:
         return "is not tried"
-    arguments, options = _ARGUMENTS[name]
+    function = getattr(core, name)
+    arguments, options = _arguments_of(name, core)
     _native._panic_after(1)
     try:
         function(*arguments, **options)
@@ -102,8 +114,28 @@ def _problem_of_entry_point(name: str, function: Callable[..., object]) -> str |
         is_unused = _native._panic_after(0) > 0
     if is_unused:
         return "is not guarded"
-    expected = getattr(_core.load("python"), name)(*arguments, **options)
-    return None if function(*arguments, **options) == expected else "differs afterwards"
+    pure = _core.load("python")
+    expected_arguments, options = _arguments_of(name, pure)
+    expected = _plain(getattr(pure, name)(*expected_arguments, **options))
+    return None if _plain(function(*arguments, **options)) == expected else "differs afterwards"
+
+
+def _arguments_of(name: str, core: ModuleType) -> tuple[tuple[object, ...], dict[str, object]]:
+    """Return what a function is called with; a scan is of the core that made it."""
+    if name in _ARGUMENTS:
+        return _ARGUMENTS[name]
+    others = _JSON_ARGUMENTS[name]
+    return ((_BODY if name == "scan_json" else core.scan_json(_BODY)), *others), {}
+
+
+def _plain(result: object) -> object:
+    """Return what a result says, in objects that both cores have."""
+    if isinstance(result, Plan):
+        said = (result.choices, result.kept, result.adoptions, result.changes, result.totals)
+        return [list(part) for part in said], result.candidates, result.chars_before
+    if isinstance(result, list):
+        return [bytes(part) if isinstance(part, memoryview) else part for part in result]
+    return getattr(result, "body", result)
 
 
 def _sessions(root: Path) -> Iterator[tuple[str, str | None]]:
@@ -134,7 +166,7 @@ def _fuzz(calls: int) -> list[str]:
 def _seeded(bug: str | None, core: ModuleType) -> Iterator[None]:
     with ExitStack() as stack:
         if bug == "unguarded":
-            for name in _native.__all__:
+            for name in FUNCTIONS:
                 unguarded = _unguarded(getattr(core, name))
                 stack.enter_context(mock.patch.object(core, name, unguarded))
         elif bug == "left-locked":

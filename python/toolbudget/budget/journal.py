@@ -15,7 +15,7 @@ from toolbudget.errors import TranscriptError
 from toolbudget.storage.records import ContentReplacementRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.recorder import LockedLog, Recorder
@@ -39,7 +39,7 @@ class StoredFile(NamedTuple):
 class Transaction:
     """What became of one plan: the plan that held in the end, its stores and its failures."""
 
-    __slots__ = ("_keeps_failed", "failures", "outcome", "plan")
+    __slots__ = ("_decisions", "_keeps_failed", "failures", "kept", "outcome", "plan")
 
     def __init__(self, plan: Plan, *, keeps_failed: bool) -> None:
         """Begin with the plan as it was made without the lock."""
@@ -51,14 +51,27 @@ class Transaction:
         self.plan = plan
         self.outcome = StoreOutcome(kept=list(plan.choices))
         self.failures: list[Failure] = []
+        self.fix()
 
-    def decisions(self) -> Iterator[tuple[Key, str | None]]:
-        """Yield every decision that was taken, as it is to enter the state and the record."""
+    def fix(self) -> None:
+        """Make a list of what is decided as things are, for the record and for the state.
+
+        A plan makes its items when they are looked at, which may fail. After the record is written
+        nothing may.
+        """
+        self.kept = list(self.plan.kept)
+        self._decisions = list(self._each_decision())
+
+    def decisions(self) -> Sequence[tuple[Key, str | None]]:
+        """Return every decision that was taken, as it is to enter the state and the record."""
+        return self._decisions
+
+    def _each_decision(self) -> Iterator[tuple[Key, str | None]]:
         for adoption in self.plan.adoptions:
             yield adoption.key, adoption.replacement
         for item in self.outcome.replaced:
             yield item.choice.key, item.replacement
-        for key in self.plan.kept:
+        for key in self.kept:
             yield key, None
         if self._keeps_failed:
             for choice in self.outcome.kept:
@@ -148,7 +161,7 @@ class Journal:
         for key, replacement in transaction.decisions():
             self.state.decide(key, replacement)
         if marks_seen:
-            self._marked_seen.update(transaction.plan.kept)
+            self._marked_seen.update(transaction.kept)
         new_entries = (item.record() for item in transaction.outcome.replaced)
         self._note_files(new_entries, self._session_id)
         if recorder is not None:
@@ -237,6 +250,7 @@ class Journal:
                 raise
             # No later resume could reproduce a replacement that is in no record.
             transaction.outcome.give_up()
+            transaction.fix()
             transaction.failures.append(Failure("record", None, error))
             recorder.unrecorded.update(
                 (key, replacement)
@@ -285,6 +299,7 @@ class Journal:
             transaction.outcome = store_choices(choices, self.store, self._reader_hint)
             transaction.failures += transaction.outcome.failures
             transaction.outcome.kept += kept
+            transaction.fix()
         if self._strict and transaction.failures:
             raise transaction.failures[0].error
 
@@ -314,7 +329,7 @@ class Journal:
                 kept[key] = None
             else:
                 replacements.append(self.entry(key, replacement))
-        now_seen = set(transaction.plan.kept) if marks_seen else set()
+        now_seen = set(transaction.kept) if marks_seen else set()
         same: list[Key] = []
         other: list[Key] = []
         for key in kept:

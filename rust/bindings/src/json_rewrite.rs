@@ -98,7 +98,10 @@ fn splices_of(scan: &JsonScan, changes: &Bound<'_, PyAny>) -> PyResult<Vec<Splic
         for change in Items::of(changes)? {
             splices.push(splice_of(&change?, results, body)?);
         }
+        // Of changes in one place the last one counts, as where they are made one by one.
+        splices.reverse();
         splices.sort_by_key(|splice| splice.span.start);
+        splices.dedup_by_key(|splice| splice.span.start);
         Ok(splices)
     })
 }
