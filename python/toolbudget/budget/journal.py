@@ -199,6 +199,7 @@ class Journal:
                     self.apply_records(records, are_own=not has_others)
                     wanted = list(filter(self._is_withdrawable, wanted))
                     if wanted:
+                        self._record_lost(self._recorder, locked)
                         self._recorder.write_withdrawal(locked, wanted)
         except (TranscriptError, OSError) as error:
             # Without the record a later resume would find them kept: so they stay kept here too.
@@ -209,6 +210,19 @@ class Journal:
         if self._recorder is not None:
             self._recorder.settle()
         return len(wanted), None
+
+    def _record_lost(self, recorder: Recorder, locked: LockedLog) -> None:
+        """Record everything again if the file that held it is gone.
+
+        Raises:
+            TranscriptError: It is certainly not recorded.
+        """
+        if not locked.take_lost_records():
+            return
+        self._expect_to_record_all(recorder)
+        self._record_inherited(recorder, locked)
+        nothing_new = Transaction(Plan(), keeps_failed=False)
+        self._record(recorder, locked, nothing_new, marks_seen=False)
 
     def _is_withdrawable(self, key: Key) -> bool:
         decided = self.state.decisions_about(key.tool_use_id)

@@ -110,3 +110,22 @@ def test_no_replacement_is_recorded_before_what_may_still_fail(root: Path) -> No
         assert disk.count("write") == 3
     with _session(root, disk) as session:
         assert session.enforce(messages) == messages
+
+
+@pytest.mark.parametrize("is_marked", [False, True])
+def test_a_withdrawal_after_the_records_were_lost_records_all_of_them(
+    root: Path, *, is_marked: bool
+) -> None:
+    """B13, R6: a file that holds the withdrawal alone would have everything decided anew."""
+    messages = _turn("m1", call_0=_LARGE) + _turn("m2", call_1=_LARGE)
+    roomy = Limits(max_message_chars=10_000, preview_bytes=64)
+    with open_session(root, "s", limits=roomy, durability="process") as session:
+        (session.mark_seen if is_marked else session.enforce)(messages)
+    refused = messages + _turn("m3", call_2="small")
+    session = open_session(root, "s", limits=_LIMITS, durability="process")
+    sent = session.enforce(refused)
+    assert sent == refused
+    session.transcript_path.unlink()
+    assert session.withdraw() == 1
+    for other in (open_session(root, "s", limits=_LIMITS, durability="process"), session):
+        assert other.enforce(messages) == messages
