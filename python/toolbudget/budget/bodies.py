@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from toolbudget import _core as core
 from toolbudget.budget.events import announce
+from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolbudget._core.pure import Change, JsonScan
     from toolbudget.budget.engine import Engine
+    from toolbudget.budget.home import Home
     from toolbudget.budget.report import EnforcementReport
     from toolbudget.budget.scope import PerCaller
     from toolbudget.budget.settings import Settings
@@ -26,6 +28,8 @@ class Bodies:
     """What a session does with bytes; it decides as it does about message lists."""
 
     _engine: Engine
+    _home: Home
+    _is_closed: bool
     _reports: PerCaller[EnforcementReport | float]
     _settings: Settings
 
@@ -102,4 +106,5 @@ class Bodies:
         return output, report
 
     def _check_open(self) -> None:
-        raise NotImplementedError
+        if self._is_closed:
+            raise ToolBudgetError(f"session is closed: {self._home.session_id!r}")

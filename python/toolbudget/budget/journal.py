@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Fingerprint, Key, Plan
+from toolbudget.budget.lineage import entries_by_home, parts_of
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import ContentReplacementState
@@ -217,12 +218,9 @@ class Journal:
         Raises:
             TranscriptError: It is certainly not recorded.
         """
-        if not locked.take_lost_records():
-            return
-        self._expect_to_record_all(recorder)
-        self._record_inherited(recorder, locked)
-        nothing_new = Transaction(Plan(), keeps_failed=False)
-        self._record(recorder, locked, nothing_new, marks_seen=False)
+        if self._record_inherited(recorder, locked):
+            nothing_new = Transaction(Plan(), keeps_failed=False)
+            self._record(recorder, locked, nothing_new, marks_seen=False)
 
     def _is_withdrawable(self, key: Key) -> bool:
         decided = self.state.decisions_about(key.tool_use_id)
@@ -254,8 +252,6 @@ class Journal:
             with recorder.locked() as (locked, records, has_others):
                 if self.apply_records(records, are_own=not has_others):
                     transaction.follow(make_plan())
-                if locked.take_lost_records():
-                    self._expect_to_record_all(recorder)
                 self._record_inherited(recorder, locked)
                 self._store(transaction)
                 self._record(recorder, locked, transaction, marks_seen=marks_seen)
@@ -272,33 +268,29 @@ class Journal:
                 if why_unrecordable(key) is None
             )
 
-    def _expect_to_record_all(self, recorder: Recorder) -> None:
-        """The file that held the records is gone, so the next one begins with all of them."""
-        recorder.unrecorded.update(self.state.decisions)
-        recorder.unrecorded_inherited = True
+    def _record_inherited(self, recorder: Recorder, locked: LockedLog) -> bool:
+        """If the file of the records is gone, begin the next one with what was not decided here.
 
-    def _record_inherited(self, recorder: Recorder, locked: LockedLog) -> None:
-        """Record again what no decision of this session says: where it came from, what it expects.
+        That is where inherited files are, and what no text has met yet; all else is recorded with
+        the next decision.
+
+        Returns:
+            Whether the file is gone.
 
         Raises:
             TranscriptError: It is certainly not recorded.
         """
+        if locked.take_lost_records():
+            recorder.unrecorded.update(self.state.decisions)
+            recorder.unrecorded_inherited = True
         if not recorder.unrecorded_inherited:
-            return
-        by_home: dict[str, list[ContentReplacementRecord]] = {}
-        for tool_use_id, replacement in self.state.unapplied.items():
-            entry = ContentReplacementRecord(
-                "tool-result", tool_use_id, replacement, size=None, hash=None
-            )
-            by_home.setdefault(self._session_id, []).append(entry)
-        for key, file in self._files.items():
-            replacement_or_kept = self.state.decisions_about(key.tool_use_id).get(key.fingerprint)
-            if file.session_id != self._session_id and replacement_or_kept is not None:
-                entry = self.entry(key, replacement_or_kept)
-                by_home.setdefault(file.session_id, []).append(entry)
-        for home, entries in by_home.items():
-            recorder.write_inherited(locked, entries, home=home)
+            return False
+        for home, entries in entries_by_home(self, self._session_id).items():
+            is_own = home == self._session_id
+            for part in parts_of(entry for entry in entries if not is_own or entry.size is None):
+                recorder.write_inherited(locked, part, home=home)
         recorder.unrecorded_inherited = False
+        return True
 
     def _store(self, transaction: Transaction) -> None:
         self._note_redaction(transaction)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.journal import Journal
     from toolbudget.storage.entries import Fingerprinted
 
-__all__ = ["inherited_records"]
+__all__ = ["entries_by_home", "inherited_records", "parts_of"]
 
 _MAX_ENTRIES: Final = 5_000
 # Far below the length at which a line would no longer be read, also with the longest id in it.
@@ -49,8 +49,8 @@ def inherited_records(
             frozen=kept,
         )
 
-    by_home = _entries_by_home(journal, parent_id)
-    replaced, kept = _parts(by_home.pop(parent_id)), _parts(_kept(journal, are_seen=False))
+    by_home = entries_by_home(journal, parent_id)
+    replaced, kept = parts_of(by_home.pop(parent_id)), parts_of(_kept(journal, are_seen=False))
     # The first of each go together: of most parents that is all there is.
     first_replaced, first_kept = next(replaced, []), next(kept, [])
     if _bytes_of(first_replaced) + _bytes_of(first_kept) > 2 * _MAX_BYTES:
@@ -61,12 +61,12 @@ def inherited_records(
     yield from (record(parent_id, part) for part in replaced)
     yield from (record(parent_id, kept=part) for part in kept)
     for home, entries in by_home.items():
-        yield from (record(home, part) for part in _parts(entries))
-    for part in _parts(_kept(journal, are_seen=True)):
+        yield from (record(home, part) for part in parts_of(entries))
+    for part in parts_of(_kept(journal, are_seen=True)):
         yield {**record(parent_id, kept=part), SEEN: True}
 
 
-def _parts(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
+def parts_of(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
     """Cut entries into parts that fit into a record each; none is empty."""
     part: list[_Entry] = []
     size_bytes = 0
@@ -105,7 +105,8 @@ def _kept(journal: Journal, *, are_seen: bool) -> Iterator[Fingerprinted]:
             yield key.tool_use_id, key.fingerprint.size_chars, key.fingerprint.hash
 
 
-def _entries_by_home(journal: Journal, parent_id: str) -> dict[str, list[ContentReplacementRecord]]:
+def entries_by_home(journal: Journal, parent_id: str) -> dict[str, list[ContentReplacementRecord]]:
+    """Return what was replaced or is expected, by the session whose folder holds the files."""
     by_home: dict[str, list[ContentReplacementRecord]] = defaultdict(list)
     by_home[parent_id] = [
         ContentReplacementRecord("tool-result", tool_use_id, replacement, size=None, hash=None)

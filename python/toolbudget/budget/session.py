@@ -20,7 +20,7 @@ from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.continuation.turn import TurnBudget
-from toolbudget.errors import ConfigError, ToolBudgetError
+from toolbudget.errors import ConfigError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
 
 if TYPE_CHECKING:
@@ -438,7 +438,3 @@ class Session(Bodies):
         output, report = self._engine.enforce(messages, rule)
         announce(report, self._settings.on_event)
         return output, report
-
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise ToolBudgetError(f"session is closed: {self._home.session_id!r}")
