@@ -3,7 +3,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use toolbudget_core::{Call, Collector, Found, Group, SkipReason, Skipped, Survey};
+use toolbudget_core::{Call, Chain, Collector, Found, Group, SkipReason, Skipped, Survey};
 
 use crate::classes::{Classes, make};
 use crate::items::{Items, is_list};
@@ -36,23 +36,18 @@ impl<'py> Collected<'py> {
         messages: &Bound<'py, PyAny>,
         is_exempt_tool: &Bound<'py, PyAny>,
     ) -> PyResult<Self> {
-        check_sequence(messages)?;
-        let mut walk = Walk {
+        let mut gathered = Gathered {
             collector: Collector::new(),
             places: Vec::new(),
         };
-        for (index, element) in Items::of(messages)?.enumerate() {
-            if let Some(message) = read_message(&element?, index)? {
-                walk.read(message, index)?;
-            }
-        }
-        let survey = walk.collector.finish(|name| {
+        walk(messages, &mut gathered)?;
+        let survey = gathered.collector.finish(|name| {
             let is_exempt = is_exempt_tool.call1((name.as_object(),))?;
             is_exempt.is_truthy()
         })?;
         Ok(Self {
             survey,
-            places: walk.places,
+            places: gathered.places,
         })
     }
 
@@ -116,79 +111,138 @@ pub(crate) fn counter<'py>(
     make(&classes.counter, (counts,), py)
 }
 
-struct Walk<'py> {
+/// What is told about everything that a walk meets, in order.
+pub(crate) trait Sink<'py> {
+    fn begin_assistant(
+        &mut self,
+        message_index: usize,
+        chain: Chain<PyText<'py>>,
+        message_id: Option<PyText<'py>>,
+    );
+
+    fn begin_user(&mut self, message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()>;
+
+    fn add_call(&mut self, tool_use_id: PyText<'py>, call: Call<PyText<'py>>);
+
+    fn add_result(&mut self, found: Found<PyText<'py>>, place: Place<'py>) -> PyResult<()>;
+
+    fn skip(&mut self, reason: SkipReason);
+}
+
+/// Keeps all of it.
+struct Gathered<'py> {
     collector: Collector<PyText<'py>>,
     places: Vec<Place<'py>>,
 }
 
-impl<'py> Walk<'py> {
-    fn read(&mut self, message: Message<'py>, index: usize) -> PyResult<()> {
-        match message.role {
-            Role::Assistant => {
-                let Message { chain, id, .. } = message;
-                self.collector.begin_assistant(index, chain, id);
-            }
-            Role::User => self.collector.begin_user(index, message.chain),
-        }
-        let Some(content) = message.content else {
-            return Ok(());
-        };
-        if !is_list(&content)? {
-            return Ok(());
-        }
-        match message.role {
-            Role::Assistant => self.read_calls(&content),
-            Role::User => self.read_results(&content, index, message.is_object),
-        }
-    }
-
-    fn read_calls(&mut self, content: &Bound<'py, PyAny>) -> PyResult<()> {
-        let py = content.py();
-        for block in Items::of(content)? {
-            let block = block?;
-            if !is_type(&block, intern!(py, "tool_use"))? {
-                continue;
-            }
-            let Some(tool_use_id) = text_field(&block, intern!(py, "id"))? else {
-                continue;
-            };
-            let tool_name = text_field(&block, intern!(py, "name"))?;
-            let call = Call {
-                tool_name: tool_name.map(PyText::new).transpose()?,
-                is_for_code: is_for_code(&block)?,
-            };
-            self.collector.add_call(PyText::new(tool_use_id)?, call);
-        }
-        Ok(())
-    }
-
-    fn read_results(
+impl<'py> Sink<'py> for Gathered<'py> {
+    fn begin_assistant(
         &mut self,
-        content: &Bound<'py, PyAny>,
         message_index: usize,
-        is_object: bool,
-    ) -> PyResult<()> {
-        let py = content.py();
-        for (block_index, block) in Items::of(content)?.enumerate() {
-            let block = block?;
-            if !is_type(&block, intern!(py, "tool_result"))? {
-                continue;
-            }
-            match read_result(&block, is_object)? {
-                Err(reason) => self.collector.skip(reason),
-                Ok((found, content, texts)) => {
-                    self.collector.add_result(found);
-                    self.places.push(Place {
-                        message_index,
-                        block_index,
-                        content,
-                        texts,
-                    });
-                }
-            }
-        }
+        chain: Chain<PyText<'py>>,
+        message_id: Option<PyText<'py>>,
+    ) {
+        self.collector
+            .begin_assistant(message_index, chain, message_id);
+    }
+
+    fn begin_user(&mut self, message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()> {
+        self.collector.begin_user(message_index, chain);
         Ok(())
     }
+
+    fn add_call(&mut self, tool_use_id: PyText<'py>, call: Call<PyText<'py>>) {
+        self.collector.add_call(tool_use_id, call);
+    }
+
+    fn add_result(&mut self, found: Found<PyText<'py>>, place: Place<'py>) -> PyResult<()> {
+        self.collector.add_result(found);
+        self.places.push(place);
+        Ok(())
+    }
+
+    fn skip(&mut self, reason: SkipReason) {
+        self.collector.skip(reason);
+    }
+}
+
+/// Walks over a message list.
+pub(crate) fn walk<'py>(messages: &Bound<'py, PyAny>, sink: &mut impl Sink<'py>) -> PyResult<()> {
+    check_sequence(messages)?;
+    for (index, element) in Items::of(messages)?.enumerate() {
+        if let Some(message) = read_message(&element?, index)? {
+            read(message, index, sink)?;
+        }
+    }
+    Ok(())
+}
+
+fn read<'py>(message: Message<'py>, index: usize, sink: &mut impl Sink<'py>) -> PyResult<()> {
+    match message.role {
+        Role::Assistant => {
+            let Message { chain, id, .. } = message;
+            sink.begin_assistant(index, chain, id);
+        }
+        Role::User => sink.begin_user(index, message.chain)?,
+    }
+    let Some(content) = message.content else {
+        return Ok(());
+    };
+    if !is_list(&content)? {
+        return Ok(());
+    }
+    match message.role {
+        Role::Assistant => read_calls(&content, sink),
+        Role::User => read_results(&content, index, message.is_object, sink),
+    }
+}
+
+fn read_calls<'py>(content: &Bound<'py, PyAny>, sink: &mut impl Sink<'py>) -> PyResult<()> {
+    let py = content.py();
+    for block in Items::of(content)? {
+        let block = block?;
+        if !is_type(&block, intern!(py, "tool_use"))? {
+            continue;
+        }
+        let Some(tool_use_id) = text_field(&block, intern!(py, "id"))? else {
+            continue;
+        };
+        let tool_name = text_field(&block, intern!(py, "name"))?;
+        let call = Call {
+            tool_name: tool_name.map(PyText::new).transpose()?,
+            is_for_code: is_for_code(&block)?,
+        };
+        sink.add_call(PyText::new(tool_use_id)?, call);
+    }
+    Ok(())
+}
+
+fn read_results<'py>(
+    content: &Bound<'py, PyAny>,
+    message_index: usize,
+    is_object: bool,
+    sink: &mut impl Sink<'py>,
+) -> PyResult<()> {
+    let py = content.py();
+    for (block_index, block) in Items::of(content)?.enumerate() {
+        let block = block?;
+        if !is_type(&block, intern!(py, "tool_result"))? {
+            continue;
+        }
+        match read_result(&block, is_object)? {
+            Err(reason) => sink.skip(reason),
+            Ok((found, content, texts)) => {
+                let place = Place {
+                    message_index,
+                    block_index,
+                    content,
+                    texts,
+                };
+                sink.add_result(found, place)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 type TextResult<'py> = (Found<PyText<'py>>, Bound<'py, PyAny>, Texts<'py>);

@@ -5,6 +5,7 @@
 
 mod classes;
 mod collect;
+mod columns;
 mod error;
 mod guard;
 mod items;
@@ -93,6 +94,18 @@ mod _native {
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(messages.py(), || {
             Collected::of(messages, is_exempt_tool)?.to_survey(messages.py())
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, known, is_exempt_tool))]
+    fn columns<'py>(
+        messages: &Bound<'py, PyAny>,
+        known: Option<&Bound<'py, PyAny>>,
+        is_exempt_tool: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || {
+            crate::columns::columns(messages, known, is_exempt_tool)
         })
     }
 

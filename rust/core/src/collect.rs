@@ -10,7 +10,7 @@ use crate::group::{Chain, ChainIndex, Grouper};
 use crate::text::Text;
 
 /// Its results are reads that the model asked for.
-const MEMORY_TOOL: &str = "memory";
+pub(crate) const MEMORY_TOOL: &str = "memory";
 
 /// Why a result is no candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

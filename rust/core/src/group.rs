@@ -27,6 +27,13 @@ impl<T> Default for Chain<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ChainIndex(usize);
 
+impl ChainIndex {
+    /// Chains are numbered in the order in which they were met.
+    pub(crate) const fn number(self) -> usize {
+        self.0
+    }
+}
+
 /// Assigns messages to groups, in one pass over a list or a stream.
 ///
 /// Only an assistant message whose id is new in its chain ends a group: a streamed answer comes as

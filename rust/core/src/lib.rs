@@ -25,6 +25,7 @@
 mod calls;
 mod choose;
 mod collect;
+mod columns;
 mod decision;
 mod fingerprint;
 mod group;
@@ -39,6 +40,7 @@ mod text;
 pub use calls::{Call, is_code_caller};
 pub use choose::{Accounting, Budget, Built, Choosable, Chosen, Totals, choose};
 pub use collect::{Candidate, Collector, Found, Group, SkipReason, Skipped, Survey};
+pub use columns::{ColumnCollector, Columns, Sizes, Standing};
 pub use decision::{Decision, Key, Recorded, Rule};
 pub use fingerprint::{Fingerprint, Fingerprinter, TextHash};
 pub use group::Chain;

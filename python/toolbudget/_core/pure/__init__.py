@@ -8,6 +8,7 @@ from __future__ import annotations
 from toolbudget._core.pure.candidate import Candidate
 from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared
 from toolbudget._core.pure.collect import Survey, collect
+from toolbudget._core.pure.columns import Columns, Standing, columns
 from toolbudget._core.pure.decision import (
     Accounting,
     Adoption,
@@ -36,6 +37,7 @@ __all__ = [
     "Candidate",
     "Change",
     "Choice",
+    "Columns",
     "Fingerprint",
     "FingerprintCache",
     "Fresh",
@@ -46,9 +48,11 @@ __all__ = [
     "PlanOptions",
     "Prepared",
     "Rule",
+    "Standing",
     "Survey",
     "build_replacement",
     "collect",
+    "columns",
     "cut_preview",
     "fingerprint",
     "is_framed_reference",
