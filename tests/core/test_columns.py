@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import tracemalloc
 from array import array
 from typing import TYPE_CHECKING, Any
 
@@ -197,3 +200,23 @@ def test_what_the_host_raises_comes_through(core: ModuleType) -> None:
     """An error of the exemption callback is raised as it is."""
     with pytest.raises(ZeroDivisionError):
         core.columns([ask("a"), user(result("a", "1"))], None, lambda _name: 1 // 0)
+
+
+def test_a_row_has_no_object() -> None:
+    """The native core makes the columns and nothing else, and holds no result afterwards (V4)."""
+    names = [f"t{number}" for number in range(2_000)]
+    messages = [ask(*names), user(*(result(name, f"text of {name}") for name in names))]
+    references = sys.getrefcount(names[7])
+    native.columns(messages, None, "Read".__eq__)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        columns = native.columns(messages, None, "Read".__eq__)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    references_after = sys.getrefcount(names[7])
+    # Four columns of 4 bytes, one of 8, one of 1; the rest is there once for the whole call.
+    assert sum(map(len, columns[:9])) == 25 * len(names) + 1
+    assert peak_bytes < 25 * len(names) + 4_000
+    assert references_after == references
