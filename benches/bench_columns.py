@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import gc
-import statistics
+import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
 
+from benches.measuring import Comparison, Figure
 from benches.workloads import Workload
 from tests.faults.measuring import MIB, measured
-from toolbudget import _core, collect
+from toolbudget import collect
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from pytest_benchmark.fixture import BenchmarkFixture
 
-    from toolbudget import CandidateColumns
-
-MANY: Final = Workload("100,000 turns of 10 x 100", 100_000, 10, 100)
 FEWER: Final = Workload("10,000 turns of 10 x 100", 10_000, 10, 100)
+MANY: Final = (
+    Workload("100,000 turns of 10 x 100", 100_000, 10, 100),
+    # Every result has a group and a message id of its own.
+    Workload("1,000,000 turns of 1 x 100", 1_000_000, 1, 100),
+)
 GOAL_BYTES_PER_ROW: Final = 64
-GOAL_S: Final = 0.6
+LIMITS: Final = 50
 ROUNDS: Final = 5
-
-
-@pytest.fixture(scope="module")
-def many_messages() -> list[Any]:
-    """Make a million results with their calls once."""
-    return MANY.messages()
 
 
 @pytest.mark.benchmark(group="columns of 100,000 results")
@@ -42,32 +40,28 @@ def test_columns(benchmark: BenchmarkFixture, core: ModuleType) -> None:
     assert len(columns.standing) == FEWER.blocks
 
 
-def test_a_million_results(many_messages: list[Any], record_property: Any) -> None:  # noqa: ANN401
-    """The peak of memory stays below the goal for a row; the time is told beside its goal."""
-    core = _core.load("native")
-    core.columns(FEWER.messages(), None, "Read".__eq__)  # everything is imported
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak since a moment")
+@pytest.mark.parametrize("workload", MANY, ids=lambda workload: workload.name)
+def test_a_million_results(workload: Workload, note: Callable[[Comparison | Figure], None]) -> None:
+    """Time by the clock and of the processor, and the peak of memory; that one has to hold."""
+    collect(FEWER.messages(), exempt_tools={"Read"})  # everything is imported
+    messages = workload.messages()
     gc.collect()
-    peak_mib = measured(lambda: core.columns(many_messages, None, "Read".__eq__)).peak_mib
-    seconds = []
+    cost = measured(lambda: collect(messages, exempt_tools={"Read"}))
+    bytes_per_row = cost.peak_mib * MIB / workload.blocks
+    columns = cost.result
+    seconds: dict[str, list[float]] = {"collect": [], "collect, processor": [], "what_if": []}
+    limits = np.linspace(100, 2_000, LIMITS)
     for _ in range(ROUNDS):
+        started_s, processor_s = time.perf_counter(), time.process_time()
+        collect(messages, exempt_tools={"Read"})
+        seconds["collect"].append(time.perf_counter() - started_s)
+        seconds["collect, processor"].append(time.process_time() - processor_s)
         started_s = time.perf_counter()
-        core.columns(many_messages, None, "Read".__eq__)
-        seconds.append(time.perf_counter() - started_s)
-    bytes_per_row = peak_mib * MIB / MANY.blocks
-    median_s = statistics.median(seconds)
-    record_property("bytes_per_row", bytes_per_row)
-    record_property("seconds", median_s)
-    print(  # noqa: T201  # a figure to be read, with `-s`
-        f"\n{MANY.blocks:,} results: {median_s:.2f} s (goal {GOAL_S}; best {min(seconds):.2f}),"
-        f" {bytes_per_row:.0f} bytes a row at the peak (goal {GOAL_BYTES_PER_ROW})"
-    )
+        told = columns.what_if(limits)
+        seconds["what_if"].append(time.perf_counter() - started_s)
+        assert told.chars_after[-1] == workload.blocks * workload.size_chars
+    note(Comparison(group="columns", name=workload.name, seconds=seconds))
+    values: dict[str, Any] = {"peak of a row": bytes_per_row}
+    note(Figure(group="memory of columns", name=workload.name, values=values, unit="byte"))
     assert bytes_per_row <= GOAL_BYTES_PER_ROW
-
-
-@pytest.mark.benchmark(group="what if, 1,000,000 results, 50 limits")
-def test_what_if(benchmark: BenchmarkFixture, many_messages: list[Any]) -> None:
-    """Many limits are answered from one set of columns."""
-    columns: CandidateColumns = collect(many_messages)
-    told = benchmark(columns.what_if, np.linspace(100, 2_000, 50))
-    assert told.groups_over[0] == MANY.turns
-    assert told.groups_over[-1] == 0
