@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +12,20 @@ from hypothesis import strategies as st
 import toolbudget
 from tests.builders import answer, call, msg, res, turn
 from tests.strategies import message_lists
-from toolbudget import ConfigError, InvalidMessageError, MemoryStore, Standing
+from toolbudget import (
+    ConfigError,
+    InvalidMessageError,
+    Limits,
+    MemoryStore,
+    Session,
+    Standing,
+)
 from toolbudget._core.pure.replacement import format_size
 from toolbudget.budget.what_if import _label_chars
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolbudget import CandidateColumns, ContentReplacementState, EnforcementReport
 
 # What `MemoryStore` shows for an id of three characters.
@@ -246,3 +256,31 @@ def test_a_wrong_question_is_refused(arguments: dict[str, Any], name: str) -> No
 def test_sizes_are_as_long_as_they_are_written(size: int) -> None:
     """The length of a size's label is that of the label itself."""
     assert _label_chars(np.array([size], np.int64)).tolist() == [len(format_size(size))]
+
+
+@pytest.mark.parametrize("limit", [2_000, 5_000, 9_000, 14_000, 40_000])
+def test_what_if_is_what_a_new_session_does(tmp_path: Path, limit: int) -> None:
+    """B2, B3: odd, empty, exempt and unnamed results, objects and side chains are all the same."""
+    side = {"type": "user", "isSidechain": True, "agentId": "a1"}
+    messages = [
+        *conversation([[6_000, 900, 5_000], [3_000, 2_500]]),
+        *turn("Read", r01="x" * 30_000),
+        msg(
+            res("n01", "x" * 4_000), res("n02", [{"type": "image"}]), res("n03", 7), res("n04", "")
+        ),
+        {**side, "message": msg(res("s01", "x" * 4_500), res("s02", "x" * 4_400))},
+        SimpleNamespace(role="user", content=[res("o01", "x" * 4_000)]),
+    ]
+    columns = toolbudget.collect(messages, exempt_tools={"Read"})
+    limits = Limits(max_message_chars=limit, preview_bytes=700)
+    with Session.open(tmp_path, "s1", limits=limits, ephemeral=True) as session:
+        session.enforce(messages)
+        report = session.report
+        paths = map(session.result_path, ("a00", "s01"))
+        path_chars = next((len(str(path)) for path in paths if path), 0)
+    told = columns.what_if([limit], preview_bytes=700, path_chars=path_chars)
+    assert told.replaced.tolist() == [report.replaced]
+    assert told.chars_after.tolist() == [report.chars_after]
+    assert told.over_limit_chars.tolist() == [report.over_limit_chars]
+    assert columns.skipped == {"not_text": 2, "empty": 1, "object": 1}
+    assert len(columns) + 4 == report.candidates + report.skipped
