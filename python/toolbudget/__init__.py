@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolbudget import continuation, errors, limits, tokens
-    from toolbudget._core.pure import Candidate, Fingerprint
+    from toolbudget._core.pure import Candidate, Fingerprint, Standing
+    from toolbudget.budget.columns import CandidateColumns, collect
     from toolbudget.budget.functions import (
         Enforcement,
         Partition,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         clone_content_replacement_state,
         create_content_replacement_state,
     )
+    from toolbudget.budget.what_if import WhatIf
     from toolbudget.errors import (
         ConfigError,
         InvalidMessageError,
@@ -72,7 +74,8 @@ if TYPE_CHECKING:
 
 # Loaded on first use: a host that only asks for a name should not pay for all of them.
 _HOMES = {
-    "_core.pure": ("Candidate", "Fingerprint"),
+    "_core.pure": ("Candidate", "Fingerprint", "Standing"),
+    "budget.columns": ("CandidateColumns", "collect"),
     "budget.functions": (
         "Enforcement",
         "Partition",
@@ -99,6 +102,7 @@ _HOMES = {
         "clone_content_replacement_state",
         "create_content_replacement_state",
     ),
+    "budget.what_if": ("WhatIf",),
     "errors": (
         "ConfigError",
         "InvalidMessageError",
@@ -131,6 +135,7 @@ __all__ = [
     "MAX_TOOL_RESULTS_PER_MESSAGE_CHARS",
     "PREVIEW_SIZE_BYTES",
     "Candidate",
+    "CandidateColumns",
     "ConfigError",
     "ContentReplacementRecord",
     "ContentReplacementState",
@@ -149,15 +154,18 @@ __all__ = [
     "Preview",
     "ResultStore",
     "Session",
+    "Standing",
     "StoreError",
     "StoredResult",
     "ToolBudgetError",
     "Transcript",
     "TranscriptError",
+    "WhatIf",
     "__version__",
     "apply_tool_result_budget",
     "build_replacement",
     "clone_content_replacement_state",
+    "collect",
     "collect_candidates_by_message",
     "continuation",
     "create_content_replacement_state",

@@ -217,6 +217,10 @@ class _Maker:
         made: dict[str, Callable[[], tuple[list[Any], dict[str, Any]]]] = {
             "build_replacement": lambda: ([odd(self.text()), odd("/s/t.txt")], preview),
             "collect": lambda: ([messages, odd(self.callback(usual=False))], {}),
+            "columns": lambda: (
+                [messages, odd(self.known()), odd(self.callback(usual=False))],
+                {},
+            ),
             "cut_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),

@@ -50,6 +50,7 @@ _OPTIONS: Final = PlanOptions(
 _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "build_replacement": ((_TEXT, "/s/t.txt"), {"preview_bytes": 100}),
     "collect": ((_MESSAGES, lambda _name: False), {}),
+    "columns": ((_MESSAGES, Known({}, {}), lambda _name: False), {}),
     "cut_preview": ((_TEXT, 100), {}),
     "fingerprint": (([_TEXT],), {}),
     "is_framed_reference": ((_TEXT,), {}),

@@ -10,6 +10,7 @@ from typing import Self, TypeVar, final, overload
 from toolbudget._core.pure import (
     Accounting,
     Change,
+    Columns,
     Fingerprint,
     GroupTotals,
     JsonScan,
@@ -27,6 +28,7 @@ __all__ = [
     "TotalsOfGroups",
     "build_replacement",
     "collect",
+    "columns",
     "cut_preview",
     "fingerprint",
     "is_framed_reference",
@@ -220,6 +222,22 @@ def collect(messages: object, is_exempt_tool: Callable[[str], bool]) -> Survey:
     Example:
         >>> collect([{"role": "user", "content": "hello"}], lambda name: name == "Read")
         Survey(groups=[], skipped=Counter())
+    """
+
+def columns(
+    messages: object, known: Known | None, is_exempt_tool: Callable[[str], bool]
+) -> Columns:
+    """Find every tool result of a message list, as numbers alone.
+
+    Args:
+        messages: As for :func:`collect`. No object is made for a result that ``known`` says nothing
+            about.
+        known: What was decided before; a text is hashed only if something is known about its id.
+        is_exempt_tool: As for :func:`collect`.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+        OverflowError: A position does not fit into 31 bits.
     """
 
 def plan(messages: object, known: Known, options: PlanOptions) -> Plan:

@@ -6,6 +6,7 @@
 mod cache;
 mod classes;
 mod collect;
+mod columns;
 mod error;
 mod guard;
 mod items;
@@ -113,6 +114,18 @@ mod _native {
         guarded(messages.py(), || {
             let py = messages.py();
             Collected::of(messages, is_exempt_tool, &mut Readers::new(py), 0)?.to_survey(py)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, known, is_exempt_tool))]
+    fn columns<'py>(
+        messages: &Bound<'py, PyAny>,
+        known: Option<&Bound<'py, PyAny>>,
+        is_exempt_tool: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || {
+            crate::columns::columns(messages, known, is_exempt_tool)
         })
     }
 

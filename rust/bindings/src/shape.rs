@@ -31,6 +31,11 @@ pub(crate) struct Message<'py> {
 }
 
 impl<'py> Message<'py> {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every message"
+    )]
     pub(crate) fn of_plain(plain: PlainMessage<'py>) -> PyResult<Self> {
         Ok(Self {
             role: if plain.is_assistant {

@@ -55,6 +55,43 @@ impl PartialEq<str> for PyText<'_> {
     }
 }
 
+/// A Python text that can be a key, in one word: its hash is that which the text itself keeps.
+#[derive(Clone)]
+pub(crate) struct ThinText<'py>(Bound<'py, PyString>);
+
+impl<'py> From<PyText<'py>> for ThinText<'py> {
+    fn from(text: PyText<'py>) -> Self {
+        Self(text.text)
+    }
+}
+
+impl<'py> ThinText<'py> {
+    pub(crate) const fn as_object(&self) -> &Bound<'py, PyString> {
+        &self.0
+    }
+}
+
+impl Hash for ThinText<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // A plain text that was hashed before cannot fail to tell its hash.
+        state.write_isize(self.0.hash().unwrap_or_default());
+    }
+}
+
+impl PartialEq for ThinText<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        is_same_text(&self.0, &other.0)
+    }
+}
+
+impl Eq for ThinText<'_> {}
+
+impl PartialEq<str> for ThinText<'_> {
+    fn eq(&self, other: &str) -> bool {
+        is_same_text(&self.0, &PyString::new(self.0.py(), other))
+    }
+}
+
 /// The text of a value as a plain `str`, without what a subclass overrides; `None` if it is none.
 pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
     let Ok(text) = value.cast::<PyString>() else {

@@ -78,6 +78,11 @@ impl Hasher for KeyHasher {
     }
 
     #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.fold(number.into());
+    }
+
+    #[inline]
     fn write_u64(&mut self, number: u64) {
         self.fold(number);
     }

@@ -21,6 +21,11 @@ pub(crate) const FRAME_CHARS: u64 =
 /// Other programs' references are at most this long; a larger text in the same frame is plain data.
 pub const REFERENCE_MAX_CHARS: u64 = 16_384;
 
+/// Tells whether another program's replacement, known by its id alone, fits a text so long.
+pub(crate) const fn is_applicable(foreign_chars: u64, size_chars: u64) -> bool {
+    foreign_chars <= REFERENCE_MAX_CHARS && foreign_chars < size_chars
+}
+
 /// What a replacement says about the text that it stands for. Text is in WTF-8.
 #[derive(Clone, Copy, Debug)]
 pub struct Original<'a> {

@@ -15,6 +15,7 @@ from toolbudget._core.pure.body import (
 from toolbudget._core.pure.candidate import Candidate
 from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared, totals_over
 from toolbudget._core.pure.collect import Survey, collect
+from toolbudget._core.pure.columns import Columns, Standing, columns
 from toolbudget._core.pure.decision import (
     Accounting,
     Adoption,
@@ -43,6 +44,7 @@ __all__ = [
     "Candidate",
     "Change",
     "Choice",
+    "Columns",
     "Fingerprint",
     "FingerprintCache",
     "Fingerprints",
@@ -55,9 +57,11 @@ __all__ = [
     "PlanOptions",
     "Prepared",
     "Rule",
+    "Standing",
     "Survey",
     "build_replacement",
     "collect",
+    "columns",
     "cut_preview",
     "fingerprint",
     "is_framed_reference",

@@ -56,6 +56,11 @@ impl BlockReader {
     }
 
     /// Reads an item of a user message's content.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every block"
+    )]
     pub(crate) fn result<'py>(
         &mut self,
         content: &Bound<'py, PyList>,
@@ -87,6 +92,11 @@ impl BlockReader {
     }
 
     /// Reads an item of an assistant message's content.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every block"
+    )]
     pub(crate) fn call<'py>(
         &mut self,
         content: &Bound<'py, PyList>,

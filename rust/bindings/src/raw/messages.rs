@@ -68,6 +68,11 @@ impl MessageReader {
     /// Reads one element. The outer `None`: it must be read in the general way; the inner one: it
     /// is no user or assistant message.
     #[expect(clippy::option_option, reason = "both are said above")]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every message"
+    )]
     pub(crate) fn read<'py>(
         &mut self,
         element: &Bound<'py, PyDict>,
@@ -101,6 +106,11 @@ impl MessageReader {
     /// # Safety
     ///
     /// The values are null or live objects.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every message"
+    )]
     #[expect(clippy::option_option, reason = "as for `read`")]
     unsafe fn is_assistant(
         &mut self,
@@ -165,6 +175,11 @@ impl MessageReader {
 /// # Safety
 ///
 /// The values are null or live objects.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "of two walks each calls it for every message"
+)]
 unsafe fn to_message<'py>(
     py: Python<'py>,
     is_assistant: bool,

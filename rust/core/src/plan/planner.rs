@@ -6,7 +6,7 @@ use crate::choose::{Built as _, Choosable, Chosen, Totals, choose};
 use crate::collect::{Candidate, SkipReason, Survey};
 use crate::decision::{Decision, Key, Recorded as _, Rule};
 use crate::hash::{KeyMap, KeySet};
-use crate::replacement::REFERENCE_MAX_CHARS;
+use crate::replacement::{REFERENCE_MAX_CHARS, is_applicable};
 
 /// What holds about a result, wherever it was decided.
 #[derive(Clone)]
@@ -197,7 +197,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         let foreign = self.knowledge.unapplied(index)?;
         Ok(foreign.filter(|foreign| {
             let foreign_chars = foreign.size_chars();
-            foreign_chars <= REFERENCE_MAX_CHARS && foreign_chars < candidate.size_chars
+            is_applicable(foreign_chars, candidate.size_chars)
         }))
     }
 
