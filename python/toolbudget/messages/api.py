@@ -12,6 +12,8 @@ from toolbudget.messages.pairing import CallLedger, pair
 from toolbudget.messages.plain import is_empty_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolbudget.messages.chains import Spoken
     from toolbudget.messages.plain import Block
     from toolbudget.messages.types import MessageParam
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["held_back_content", "normalize_messages_for_api"]
 
 
-def normalize_messages_for_api(messages: object) -> list[MessageParam]:
+def normalize_messages_for_api(messages: Sequence[object]) -> list[MessageParam]:
     """Make the messages of a request: alternating roles, results first, every call answered.
 
     An answer that was streamed as several records of one ``message.id`` is one message again, with
@@ -60,7 +62,7 @@ def normalize_messages_for_api(messages: object) -> list[MessageParam]:
     return _assemble(messages).sent
 
 
-def held_back_content(messages: object) -> list[Block]:
+def held_back_content(messages: Sequence[object]) -> list[Block]:
     """Give the blocks that :func:`normalize_messages_for_api` keeps for a later request.
 
     While a tool that the provider runs, or a call that came from code, waits for its result, the

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from toolbudget._core.pure.shape import Chain, check_sequence, field, read_message, text_field
 from toolbudget.errors import InvalidMessageError
 from toolbudget.messages.plain import Block, clone, content_blocks, shown
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["Spoken", "chain_of", "read_one_chain", "split_chains"]
 
+
+Element = TypeVar("Element")
 
 _MAIN_CHAIN: Final = Chain(is_sidechain=False, agent_id=None)
 
@@ -31,7 +36,7 @@ def chain_of(element: object) -> Chain:
     )
 
 
-def split_chains(messages: object) -> list[list[object]]:
+def split_chains(messages: Sequence[Element]) -> list[list[Element]]:
     """Split a list into its chains, the main one first, the others as they begin.
 
     Every element stays, in its order, in the chain that its ``isSidechain`` and ``agentId`` name;
@@ -47,8 +52,9 @@ def split_chains(messages: object) -> list[list[object]]:
         >>> [len(chain) for chain in messages.split_chains([side, main, side])]
         [1, 2]
     """
-    chains: dict[Chain, list[object]] = {_MAIN_CHAIN: []}
-    for index, element in enumerate(check_sequence(messages)):
+    check_sequence(messages)
+    chains: dict[Chain, list[Element]] = {_MAIN_CHAIN: []}
+    for index, element in enumerate(messages):
         read_message(element, index)  # it may be no message at all
         chains.setdefault(chain_of(element), []).append(element)
     return [chain for chain in chains.values() if chain]

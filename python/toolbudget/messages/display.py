@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from toolbudget._core.pure.shape import check_sequence, field, read_message, text_field
 from toolbudget.messages.chains import chain_of
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from toolbudget._core.pure.shape import Chain, Message
 
 __all__ = ["reorder_messages_in_ui"]
+
+Element = TypeVar("Element")
 
 _PRE_HOOK: Final = 0
 _RESULT: Final = 1
@@ -36,9 +38,9 @@ class _Part(NamedTuple):
 
 
 def reorder_messages_in_ui(
-    messages: Sequence[object],
-    synthetic_streaming_tool_use_messages: Sequence[object] = (),
-) -> list[object]:
+    messages: Sequence[Element],
+    synthetic_streaming_tool_use_messages: Sequence[Element] = (),
+) -> list[Element]:
     """Put what belongs to one call together: request, pre-hooks, result, post-hooks.
 
     For display only: a request is made of the messages as they were. Hooks are recognised as
@@ -68,7 +70,9 @@ def reorder_messages_in_ui(
         >>> messages.reorder_messages_in_ui([a, b, of_b, of_a]) == [a, of_a, b, of_b]
         True
     """
-    elements = [*check_sequence(messages), *check_sequence(synthetic_streaming_tool_use_messages)]
+    check_sequence(messages)
+    check_sequence(synthetic_streaming_tool_use_messages)
+    elements = [*messages, *synthetic_streaming_tool_use_messages]
     requests: dict[tuple[Chain, str], list[int]] = defaultdict(list)
     request_ids: dict[int, list[str]] = {}
     parts: list[_Part] = []
@@ -102,10 +106,10 @@ def _assigned(
 
 
 def _ordered(
-    elements: list[object], request_ids: dict[int, list[str]], assigned: dict[int, list[_Part]]
-) -> list[object]:
+    elements: list[Element], request_ids: dict[int, list[str]], assigned: dict[int, list[_Part]]
+) -> list[Element]:
     moved = {part.place for parts in assigned.values() for part in parts}
-    ordered: list[object] = []
+    ordered: list[Element] = []
     for index, element in enumerate(elements):
         if index in moved:
             continue

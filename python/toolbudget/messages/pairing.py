@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget._core.pure.calls import is_call_for_code
 from toolbudget._core.pure.shape import field, plain_text, text_field
+from toolbudget.errors import InvalidMessageError
 from toolbudget.messages.marks import CACHE_CONTROL, can_carry_mark, without_empty_texts
+from toolbudget.messages.plain import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -163,5 +165,9 @@ def _stray_result(result: Block) -> list[Block]:
 def _standing_alone(part: object) -> Block:
     if isinstance(part, dict) and part.get("type") in _KINDS_OF_ITS_OWN:
         return part
-    text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=str)
+    except RecursionError as error:
+        problem = "a part of a result without its call is nested too deeply to be sent"
+        raise InvalidMessageError(f"{problem}: {shown(part)}") from error
     return {"type": "text", "text": text}

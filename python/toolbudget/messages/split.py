@@ -49,7 +49,7 @@ def derive_uuid(record_uuid: str, block_index: int) -> str:
     return str(uuid.uuid5(UUID_NAMESPACE, name))
 
 
-def normalize_messages(messages: object) -> list[Record]:
+def normalize_messages(messages: Sequence[object]) -> list[Record]:
     """Split messages so that each holds one block; a text becomes a text block.
 
     Records of one block keep their uuid until a record of their chain is split; that record's parts

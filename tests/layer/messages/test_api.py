@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -16,9 +16,14 @@ from toolbudget.messages import (
     create_assistant_message,
     create_user_message,
     held_back_content,
+    normalize_messages,
     normalize_messages_for_api,
+    reorder_messages_in_ui,
     split_chains,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Block = dict[str, Any]
 
@@ -236,7 +241,7 @@ def test_thinking_and_signed_blocks_stay_as_they_are() -> None:
         ([msg(), {"type": "user", "message": "x"}], r"message 1 is a record without a message"),
     ],
 )
-def test_what_no_request_can_hold_is_an_error(messages: object, problem: str) -> None:
+def test_what_no_request_can_hold_is_an_error(messages: Any, problem: str) -> None:
     """The error names the index and the value."""
     with pytest.raises(InvalidMessageError, match=problem):
         normalize_messages_for_api(messages)
@@ -272,7 +277,32 @@ def test_deep_nesting_is_no_error() -> None:
         nested = nested.pop()  # type: ignore[assignment]
 
 
-def test_the_time_grows_with_the_number_of_records() -> None:
+def test_a_stray_result_that_no_encoder_takes_is_an_error() -> None:
+    """It could not be sent by anyone; the error comes before a request is made of it."""
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(InvalidMessageError, match="nested too deeply"):
+        normalize_messages_for_api([msg(res("gone", [{"type": "odd", "x": nested}]))])
+    while nested:
+        nested = nested.pop()  # type: ignore[assignment]
+
+
+def test_odd_contents_of_a_stray_result_are_kept() -> None:
+    """No id, no content, a number: whatever a server sent, the model reads it."""
+    request = normal(msg({"type": "tool_result", "content": 7}, res("gone", None)))
+    without_id, number, without_content = request[0]["content"]
+    assert "without an id" in without_id["text"]
+    assert number == text("7")
+    assert "gone" in without_content["text"]
+
+
+@pytest.mark.parametrize(
+    "function", [normalize_messages_for_api, normalize_messages, reorder_messages_in_ui]
+)
+def test_the_time_grows_with_the_number_of_records(
+    function: Callable[[list[object]], object],
+) -> None:
     """Ten times the records take about ten times as long, not a hundred times."""
 
     def fastest_s(count: int) -> float:
@@ -283,7 +313,7 @@ def test_the_time_grows_with_the_number_of_records() -> None:
         times_s: list[float] = []
         for _ in range(3):
             started_s = time.process_time()
-            normalize_messages_for_api(records)
+            function(records)
             times_s.append(time.process_time() - started_s)
         return min(times_s)
 

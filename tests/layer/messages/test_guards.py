@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, assert_type
 
 import pytest
 from anthropic.types import Message, TextBlock, ToolUseBlock, Usage
@@ -58,6 +58,23 @@ def sdk_message(*blocks: Any) -> Message:  # noqa: ANN401 - any content block
         stop_reason="end_turn",
         usage=Usage(input_tokens=1, output_tokens=1),
     )
+
+
+def test_a_type_checker_learns_the_shape() -> None:
+    """A guard narrows a block to its ``TypedDict``; the type checker checks this test."""
+    blocks: list[messages.ContentBlock] = [
+        {"type": "text", "text": "let me see"},
+        {"type": "tool_use", "id": "t", "name": "Bash", "input": {}},
+    ]
+    names: list[str] = []
+    for block in blocks:
+        if messages.is_tool_use_block(block):
+            assert_type(block, messages.ToolUseBlock)
+            names.append(block["name"])
+        elif messages.is_text_block(block):
+            assert_type(block, messages.TextBlock)
+            names.append(block["text"])
+    assert names == ["let me see", "Bash"]
 
 
 def test_requests_are_known_by_their_blocks() -> None:
