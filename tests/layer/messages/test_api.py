@@ -241,7 +241,7 @@ def test_thinking_and_signed_blocks_stay_as_they_are() -> None:
         ([msg(), {"type": "user", "message": "x"}], r"message 1 is a record without a message"),
     ],
 )
-def test_what_no_request_can_hold_is_an_error(messages: Any, problem: str) -> None:
+def test_what_no_request_can_hold_is_an_error(messages: list[Any], problem: str) -> None:
     """The error names the index and the value."""
     with pytest.raises(InvalidMessageError, match=problem):
         normalize_messages_for_api(messages)
