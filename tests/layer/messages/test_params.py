@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import datetime as dt
+from collections import UserDict
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -14,6 +17,7 @@ from tests.builders import answer, call, msg, res
 from tests.layer.messages.api_rules import breakpoints_in
 from tests.layer.messages.conversations import blocks_of, conversations, leaves
 from tests.layer.messages.test_guards import sdk_message
+from tests.strategies import SdkObject
 from toolbudget import ConfigError, InvalidMessageError
 from toolbudget.messages import (
     add_cache_breakpoint,
@@ -187,3 +191,31 @@ def test_a_list_never_has_more_breakpoints_than_allowed(
     last = [block for message in marked for block in message["content"]]
     if last and max_breakpoints and last[-1]["type"] not in {"thinking", "redacted_thinking"}:
         assert last[-1]["cache_control"]
+
+
+@dataclasses.dataclass
+class OwnBlock:
+    """A block of a host that keeps its own classes."""
+
+    type: str
+    text: str
+
+
+def test_objects_of_the_hosts_own_become_dicts() -> None:
+    """Dataclasses and plain objects are read by their fields; other values are copied."""
+    moment = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+    blocks = [
+        OwnBlock("text", "a"),
+        SdkObject(type="text", text="b", _hidden=1),
+        UserDict(text("c", at=moment)),
+    ]
+    param = user_message_to_message_param(msg(*blocks), enable_prompt_caching=True)
+    assert param["content"] == [text("a"), text("b"), text("c", at=moment)]
+
+
+def test_a_value_that_cannot_be_shown_is_still_named() -> None:
+    """A number of more digits than are printed does not hide our error."""
+    with pytest.raises(InvalidMessageError, match="a list of blocks: <int>"):
+        user_message_to_message_param(
+            {"role": "user", "content": 10**5_000}, enable_prompt_caching=True
+        )
