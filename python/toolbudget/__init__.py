@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolbudget import continuation, errors, limits, tokens
+    from toolbudget import continuation, errors, limits, messages, tokens
     from toolbudget._core.pure import Candidate, Fingerprint, Standing
     from toolbudget.budget.columns import CandidateColumns, collect
     from toolbudget.budget.functions import (
@@ -128,7 +128,7 @@ _HOMES = {
     "storage.transcript": ("Transcript",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("continuation", "errors", "limits", "tokens")
+_SUBMODULES = ("continuation", "errors", "limits", "messages", "tokens")
 
 __all__ = [
     "DEFAULT_MAX_RESULT_SIZE_CHARS",
@@ -175,6 +175,7 @@ __all__ = [
     "get_tool_result_path",
     "limits",
     "maybe_persist_large_tool_result",
+    "messages",
     "partition_by_prior_decision",
     "persist_tool_result",
     "provision_content_replacement_state",
