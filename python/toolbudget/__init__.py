@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         persist_tool_result,
     )
     from toolbudget.storage.transcript import Transcript
+    from toolbudget.tokens.window import ContextWindow
 
     __version__: str
 
@@ -122,6 +123,7 @@ _HOMES = {
         "persist_tool_result",
     ),
     "storage.transcript": ("Transcript",),
+    "tokens.window": ("ContextWindow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = ("continuation", "errors", "limits", "tokens")
@@ -134,6 +136,7 @@ __all__ = [
     "ConfigError",
     "ContentReplacementRecord",
     "ContentReplacementState",
+    "ContextWindow",
     "DirectoryStore",
     "Enforcement",
     "EnforcementReport",
