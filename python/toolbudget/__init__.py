@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         persist_tool_result,
     )
     from toolbudget.storage.transcript import Transcript
+    from toolbudget.tokens.counting import acount_tokens, count_tokens
     from toolbudget.tokens.window import ContextWindow
 
     __version__: str
@@ -123,6 +124,7 @@ _HOMES = {
         "persist_tool_result",
     ),
     "storage.transcript": ("Transcript",),
+    "tokens.counting": ("acount_tokens", "count_tokens"),
     "tokens.window": ("ContextWindow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -158,11 +160,13 @@ __all__ = [
     "Transcript",
     "TranscriptError",
     "__version__",
+    "acount_tokens",
     "apply_tool_result_budget",
     "build_replacement",
     "clone_content_replacement_state",
     "collect_candidates_by_message",
     "continuation",
+    "count_tokens",
     "create_content_replacement_state",
     "enforce_tool_result_budget",
     "errors",

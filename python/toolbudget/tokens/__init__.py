@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from toolbudget.tokens._steps import CountStep, StepFailure, TokenCount
+from toolbudget.tokens.counting import acount_tokens, count_tokens
 from toolbudget.tokens.estimate import (
     bytes_per_token_for_file_type,
     rough_token_count_estimation,
@@ -21,10 +23,15 @@ from toolbudget.tokens.window import ContextWindow, WindowCheck, WindowState
 __all__ = [
     "ContextMeter",
     "ContextWindow",
+    "CountStep",
+    "StepFailure",
+    "TokenCount",
     "WindowCheck",
     "WindowCount",
     "WindowState",
+    "acount_tokens",
     "bytes_per_token_for_file_type",
+    "count_tokens",
     "message_token_count_from_last_api_response",
     "read_window_count",
     "rough_token_count_estimation",
