@@ -33,7 +33,10 @@ def content_tokens(content: object) -> int:
 
 
 def block_tokens(block: object) -> int:
-    """Estimate the tokens of one block, a dict or an SDK object."""
+    """Estimate the tokens of one block, a dict or an SDK object; text in its place is text."""
+    text = plain_text(block)
+    if text is not None:
+        return _text_tokens(text)
     kind = text_field(block, "type")
     if kind in _TEXT_FIELDS:
         return _text_tokens(text_field(block, _TEXT_FIELDS[kind]) or "")

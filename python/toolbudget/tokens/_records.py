@@ -49,11 +49,11 @@ UNUSED: Final = Usage()
 
 
 class Entry(NamedTuple):
-    """A user or assistant message, or the mark of a compaction."""
+    """A message, or the mark of a compaction."""
 
     chain: Chain
     role: str | None
-    """``user``, ``assistant``, or ``None`` for the mark of a compaction."""
+    """``user``, ``assistant``, ``system``, or ``None`` for the mark of a compaction."""
     content: object = None
     response_id: str | None = None
     """The ``message.id`` of an assistant message; what a host calls its own ones is no such."""
@@ -88,7 +88,7 @@ def read_entry(element: object, index: int) -> Entry | None:
         return entry
     message = read_message(element, index)
     if message is None:
-        return _boundary(element)
+        return _read_other(element)
     if message.role != "assistant":
         return Entry(message.chain, message.role, message.content)
     usage = field(field(element, "message"), "usage") or field(element, "usage")
@@ -156,7 +156,9 @@ def _read_quickly(record: dict[str, object]) -> Entry | None:
     return Entry(MAIN_CHAIN, role, inner.get("content"), response_id or None, inner["usage"])
 
 
-def _boundary(element: object) -> Entry | None:
+def _read_other(element: object) -> Entry | None:
+    if text_field(element, "role") == "system":  # in the list of a request it may stand in between
+        return Entry(MAIN_CHAIN, "system", field(element, "content"))
     if text_field(element, "subtype") != "compact_boundary" or not is_mapping(element):
         return None
     is_sidechain = field(element, "isSidechain") is True

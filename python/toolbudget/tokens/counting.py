@@ -64,8 +64,8 @@ def count_tokens(
     Example:
         >>> from toolbudget import count_tokens
         >>> count = count_tokens(None, [{"role": "user", "content": "x" * 400}], model="any")
-        >>> count.tokens, count.exact, count.step
-        (100, False, 'estimate')
+        >>> count.exact, count.step
+        (False, 'estimate')
     """
     question = Question.ask(
         client,
@@ -117,8 +117,8 @@ async def acount_tokens(
         >>> import asyncio
         >>> from toolbudget import acount_tokens
         >>> messages = [{"role": "user", "content": "x" * 400}]
-        >>> asyncio.run(acount_tokens(None, messages, model="any")).tokens
-        100
+        >>> asyncio.run(acount_tokens(None, messages, model="any")).step
+        'estimate'
     """
     question = Question.ask(
         client,

@@ -55,7 +55,7 @@ class WindowCheck:
         return max(self.available_tokens - self.used_tokens, 0)
 
     @property
-    def output_tokens(self) -> int:
+    def output_room_tokens(self) -> int:
         """Head-room for the answer: what the whole window has left; 0 if it is full."""
         return max(self.size_tokens - self.used_tokens, 0)
 
@@ -69,7 +69,7 @@ class WindowCheck:
         """The state and its numbers in one line."""
         percent = _percent(self.used_tokens, self.available_tokens)
         used = f"{self.used_tokens:,} of {self.available_tokens:,} tokens used ({percent} %)"
-        room = f"room for an answer of {self.output_tokens:,}"
+        room = f"room for an answer of {self.output_room_tokens:,}"
         return f"{self.state}: {used}, {self._distance()}; {room}"
 
     def _distance(self) -> str:
@@ -101,7 +101,8 @@ class ContextWindow:
     Example:
         >>> from toolbudget import ContextWindow
         >>> window = ContextWindow(size=1_000, reserve_output=200)
-        >>> window.check([{"role": "user", "content": "x" * 2_600}]).state
+        >>> usage = {"input_tokens": 600, "output_tokens": 60}
+        >>> window.check([{"role": "assistant", "content": "ls", "usage": usage}]).state
         'near'
     """
 

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from tests.layer.tokens.providers import LARGE, MESSAGES, SMALL, Provider, count, counter, refusal
+from tests.layer.tokens.usage_oracle import tokens_of
 from toolbudget import (
     ConfigError,
     InvalidMessageError,
@@ -20,6 +21,7 @@ from toolbudget import (
     acount_tokens,
     count_tokens,
 )
+from toolbudget.tokens._content import content_tokens
 from toolbudget.tokens.count_cache import CountCache, _caches, key_of
 
 EVERY_CLIENT: Final = pytest.mark.parametrize("client", ["anthropic", "vertex", "bedrock"])
@@ -77,9 +79,14 @@ def test_if_nobody_tells_it_is_an_estimate(client: str, *, is_async: bool) -> No
     """The estimate is not called exact, and has the reason of every step."""
     provider = Provider(endpoint=refusal(404), small=refusal(404), large=refusal(529))
     told = count(provider, client=client, is_async=is_async)
-    assert (told.tokens, told.exact, told.step, told.model) == (100, False, "estimate", None)
+    assert (told.tokens, told.exact, told.step, told.model) == (
+        tokens_of(400),
+        False,
+        "estimate",
+        None,
+    )
     assert [one.step for one in told.failures] == ["endpoint", "small_model", "larger_model"]
-    assert told.explain.startswith("100 tokens, estimated (count-tokens endpoint: ")
+    assert told.explain.startswith(f"{tokens_of(400)} tokens, estimated (count-tokens endpoint: ")
 
 
 @BOTH_WAYS
@@ -92,7 +99,7 @@ def test_no_answer_is_no_end(client: str, silence: type[Exception], *, is_async:
     assert (told.tokens, told.step) == (1234, "larger_model")
     provider = Provider(endpoint=silence, small=silence, large=silence)
     told = count(provider, client=client, is_async=is_async)
-    assert (told.tokens, told.exact) == (100, False)
+    assert (told.tokens, told.exact) == (tokens_of(400), False)
     assert [one.status for one in told.failures] == [None, None, None]
 
 
@@ -240,7 +247,8 @@ def test_a_response_of_the_sdk_may_be_among_the_messages() -> None:
     messages = [*MESSAGES, {"role": "assistant", "content": [answer]}, *MESSAGES]
     provider = Provider(endpoint=refusal(404), small=refusal(404), large=refusal(404))
     count_once = counter(provider)
-    assert count_once(messages=messages).tokens == 300
+    texts = ["x" * 400, "y" * 400, "x" * 400]
+    assert count_once(messages=messages).tokens == sum(map(content_tokens, texts))
     assert provider.asked[0].body["messages"][1]["content"][0]["text"] == "y" * 400
     provider.endpoint = 1234
     count_once(messages=messages)
@@ -264,12 +272,13 @@ def test_a_client_without_methods_is_an_estimate(client: object) -> None:
         False,
         ["endpoint", "small_model", "larger_model"],
     )
-    assert told.tokens > 110  # messages, system prompt and tools
+    assert told.tokens > tokens_of(400) + tokens_of(40)  # tools too
 
 
 def test_an_asynchronous_client_is_not_taken_for_one_that_answers() -> None:
     """Its answer would be a coroutine that nobody awaits."""
-    client = anthropic.AsyncAnthropic(api_key="key")
+    http = httpx2.AsyncClient(transport=httpx2.MockTransport(Provider().answer))
+    client = anthropic.AsyncAnthropic(api_key="key", http_client=http)
     with pytest.raises(ConfigError, match="use acount_tokens"):
         count_tokens(client, MESSAGES, model="m")
 

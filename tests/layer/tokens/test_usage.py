@@ -15,7 +15,13 @@ from anthropic.types import Usage as SdkUsage
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.layer.tokens.usage_oracle import context_tokens, last_usage, read_records, sum_of
+from tests.layer.tokens.usage_oracle import (
+    context_tokens,
+    last_usage,
+    read_records,
+    sum_of,
+    tokens_of,
+)
 from toolbudget import InvalidMessageError
 from toolbudget.tokens import (
     ContextMeter,
@@ -48,7 +54,7 @@ def said(
 
 
 def result(chars: int, **keys: object) -> Record:
-    """Make a user's record with one result of so many characters; a token has four."""
+    """Make a user's record with one result of so many characters."""
     block = {"type": "tool_result", "tool_use_id": "t", "content": "x" * chars}
     return {"type": "user", "message": {"role": "user", "content": [block]}, **keys}
 
@@ -120,8 +126,8 @@ def test_results_between_the_records_of_a_response_are_counted() -> None:
         {"type": "progress", "data": "x" * 4000},
         result(800),
     ]
-    assert token_count_with_estimation(stream) == 1010 + 100 + 200
-    assert metered(stream) == 1310
+    assert token_count_with_estimation(stream) == 1010 + tokens_of(400) + tokens_of(800)
+    assert metered(stream) == token_count_with_estimation(stream)
 
 
 def test_a_growing_usage_counts_once_by_its_last_record() -> None:
@@ -132,7 +138,7 @@ def test_a_growing_usage_counts_once_by_its_last_record() -> None:
         said("m1", {"input_tokens": 1000, "output_tokens": 90}),
         result(400),
     ]
-    assert token_count_with_estimation(stream) == 1090 + 200
+    assert token_count_with_estimation(stream) == 1090 + 2 * tokens_of(400)
     assert token_count_from_last_api_response(stream) == 1090
     assert message_token_count_from_last_api_response(stream) == 90
 
@@ -140,29 +146,30 @@ def test_a_growing_usage_counts_once_by_its_last_record() -> None:
 def test_another_response_ends_the_way_back() -> None:
     """Records of the same id behind another response are another response's."""
     stream = [said("m1", USED), result(400), said("m2", USED), said("m1", USED), result(40)]
-    assert token_count_with_estimation(stream) == 1010 + 10
+    assert token_count_with_estimation(stream) == 1010 + tokens_of(40)
 
 
 def test_messages_that_have_no_id_do_not_end_the_way_back() -> None:
     """An assistant's message without an id stands between two records of one response."""
     stream = [said("m1", USED), result(400), said(None), result(80), said("m1", USED), result(40)]
-    assert token_count_with_estimation(stream) == 1010 + 100 + 20 + 10
-    assert metered(stream) == 1140
+    assert token_count_with_estimation(stream) == 1010 + sum(map(tokens_of, (400, 80, 40)))
+    assert metered(stream) == token_count_with_estimation(stream)
 
 
 def test_an_id_of_a_user_message_ends_nothing() -> None:
     """Some hosts number their own messages."""
     own = result(400)
     own["message"]["id"] = "own"
-    assert token_count_with_estimation([said("m1", USED), own, said("m1", USED)]) == 1110
+    expected = 1010 + tokens_of(400)
+    assert token_count_with_estimation([said("m1", USED), own, said("m1", USED)]) == expected
 
 
 @pytest.mark.parametrize("nothing", [{"input_tokens": 0, "output_tokens": 0}, {}, "odd", [1], 7])
 def test_a_usage_of_nothing_is_none(nothing: object) -> None:
     """An answer that the host made up (an error, say) reports zeros; the one before counts."""
     stream = [said("m1", USED), result(400), said("m2", nothing, content="x" * 40)]
-    assert token_count_with_estimation(stream) == 1010 + 100 + 10
-    assert metered(stream) == 1120
+    assert token_count_with_estimation(stream) == 1010 + tokens_of(400) + tokens_of(40)
+    assert metered(stream) == token_count_with_estimation(stream)
     assert token_count_from_last_api_response(stream) == 1010
 
 
@@ -173,7 +180,7 @@ def test_without_usage_everything_is_estimated() -> None:
         {"role": "assistant", "content": [{"type": "text", "text": "x" * 40}]},
     ]
     count = read_window_count(messages)
-    assert (count.reported_tokens, count.estimated_tokens) == (0, 110)
+    assert (count.reported_tokens, count.estimated_tokens) == (0, tokens_of(400) + tokens_of(40))
     assert token_count_from_last_api_response(messages) == 0
     assert message_token_count_from_last_api_response(messages) == 0
 
@@ -195,8 +202,18 @@ def test_sdk_objects_count_as_dicts_do() -> None:
         usage=SdkUsage(input_tokens=1000, output_tokens=10),
     )
     messages: list[object] = [response, {"role": "user", "content": "x" * 400}]
-    assert token_count_with_estimation(messages) == 1110
-    assert metered(messages) == 1110
+    assert token_count_with_estimation(messages) == 1010 + tokens_of(400)
+    assert metered(messages) == 1010 + tokens_of(400)
+
+
+def test_a_system_message_in_the_list_counts() -> None:
+    """It may stand between the messages, and the model reads it."""
+    messages = [
+        {"role": "assistant", "content": "", "usage": USED},
+        {"role": "system", "content": "x" * 400},
+    ]
+    assert token_count_with_estimation(messages) == 1010 + tokens_of(400)
+    assert metered(messages) == 1010 + tokens_of(400)
 
 
 def test_only_the_main_chain_counts() -> None:
@@ -210,8 +227,8 @@ def test_only_the_main_chain_counts() -> None:
         said("m1", USED),
         said("s1", {"input_tokens": 9, "output_tokens": 9}, **side),
     ]
-    assert token_count_with_estimation(stream) == 1110
-    assert metered(stream) == 1110
+    assert token_count_with_estimation(stream) == 1010 + tokens_of(400)
+    assert metered(stream) == 1010 + tokens_of(400)
 
 
 def test_a_transcript_of_a_sub_agent_counts_its_own_chain() -> None:
@@ -219,17 +236,17 @@ def test_a_transcript_of_a_sub_agent_counts_its_own_chain() -> None:
     first = {"isSidechain": True, "agentId": "a"}
     second = {"isSidechain": True, "agentId": "b"}
     stream = [said("m1", USED, **first), said("m2", USED, **second), result(400, **second)]
-    assert token_count_with_estimation(stream) == 1110
-    assert metered(stream) == 1110
-    assert metered([*stream, result(40, **first)]) == 1020
+    assert token_count_with_estimation(stream) == 1010 + tokens_of(400)
+    assert metered(stream) == 1010 + tokens_of(400)
+    assert metered([*stream, result(40, **first)]) == 1010 + tokens_of(40)
 
 
 def test_what_was_compacted_is_out_of_the_context() -> None:
     """The usage before the boundary is that of a context which is gone."""
     boundary = {"type": "system", "subtype": "compact_boundary", "content": "compacted"}
     stream = [said("m1", USED), result(400), boundary, result(40)]
-    assert token_count_with_estimation(stream) == 10
-    assert metered(stream) == 10
+    assert token_count_with_estimation(stream) == tokens_of(40)
+    assert metered(stream) == tokens_of(40)
 
 
 @pytest.mark.parametrize("odd", [None, 7, "text", b"x", [1]])
@@ -253,7 +270,7 @@ class Talk:
 def test_other_objects_count_too() -> None:
     """Any object with a role and content is a message."""
     messages = [Talk("assistant", "", USED), Talk("user", "x" * 400)]
-    assert token_count_with_estimation(messages) == 1110
+    assert token_count_with_estimation(messages) == 1010 + tokens_of(400)
 
 
 CONTENTS = st.integers(0, 40).map(lambda chars: "x" * chars)
@@ -319,5 +336,5 @@ def test_a_hundred_thousand_records_take_no_second(*, with_usage: bool) -> None:
     begun = time.process_time()
     counted = token_count_with_estimation(stream)
     taken_s = time.process_time() - begun
-    assert counted == (1010 + 200 if with_usage else 50_000 * 100)
+    assert counted == (1010 + 2 * tokens_of(400) if with_usage else 50_000 * tokens_of(400))
     assert taken_s < 1

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.layer.tokens.usage_oracle import tokens_of
 from toolbudget import ConfigError, ContextWindow
 from toolbudget.tokens import ContextMeter, WindowCount
 
@@ -41,6 +42,7 @@ def test_thresholds_are_shares_of_what_is_available(used_tokens: int, state: str
 
 def test_the_numbers_of_a_check() -> None:
     """Known, estimated, free, and what is left for the answer."""
+    estimate = tokens_of(8_000)
     usage = {"input_tokens": 150_000, "output_tokens": 1_000}
     check = ContextWindow().check(
         [
@@ -50,13 +52,13 @@ def test_the_numbers_of_a_check() -> None:
     )
     assert check.state == "near"
     assert (check.used_tokens, check.reported_tokens, check.estimated_tokens) == (
-        153_000,
+        151_000 + estimate,
         151_000,
-        2_000,
+        estimate,
     )
     assert (check.size_tokens, check.available_tokens) == (200_000, 180_000)
-    assert (check.free_tokens, check.output_tokens) == (27_000, 47_000)
-    assert check.used_share == pytest.approx(0.85)
+    assert (check.free_tokens, check.output_room_tokens) == (29_000 - estimate, 49_000 - estimate)
+    assert check.used_share == pytest.approx((151_000 + estimate) / 180_000)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_a_check_explains_itself_in_one_line(used_tokens: int, line: str) -> Non
 def test_a_full_window_has_no_negative_room() -> None:
     """What is over is not room."""
     check = ContextWindow(size=100, reserve_output=10).check_tokens(150)
-    assert (check.free_tokens, check.output_tokens) == (0, 0)
+    assert (check.free_tokens, check.output_room_tokens) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +171,6 @@ def test_a_meter_and_a_window_work_together() -> None:
     """A host that counts as it goes checks without its list."""
     meter = ContextMeter()
     meter.add({"role": "user", "content": "x" * 3_000})
-    window = ContextWindow(size=1_000, reserve_output=100)
-    assert window.check_count(meter.count) == window.check_count(WindowCount(0, 750))
-    assert window.check_count(meter.count).state == "near"
+    window = ContextWindow(size=tokens_of(3_000), reserve_output=0)
+    assert meter.count == WindowCount(0, tokens_of(3_000))
+    assert window.check_count(meter.count).state == "over"

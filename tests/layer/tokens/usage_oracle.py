@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["context_tokens", "last_usage", "read_records", "sum_of"]
+__all__ = ["context_tokens", "last_usage", "read_records", "sum_of", "tokens_of"]
 
 FIELDS = (
     "input_tokens",
@@ -30,6 +30,11 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(record, dict):
             yield record
+
+
+def tokens_of(chars: int) -> int:
+    """Give the estimate of a text of so many characters that are all the same."""
+    return content_tokens("x" * chars)
 
 
 def sum_of(usage: dict[str, Any] | None) -> int:
