@@ -142,5 +142,10 @@ def _show(report: ContextReport, *, is_plotted: bool) -> None:
         from toolbudget.cli.context_plot import draw_text
 
         has_colors = console.color_system is not None and not console.no_color
-        plot = draw_text(report, columns=console.width, has_colors=has_colors)
+        plot = draw_text(
+            report,
+            columns=console.width,
+            has_colors=has_colors,
+            is_ascii=console.options.ascii_only,
+        )
     show_context(report, console, plot)

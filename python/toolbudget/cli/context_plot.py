@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,9 @@ _TEXT_ROWS: Final = 16
 # What stands beside the drawing: numbers and name of the axes.
 _AXIS_COLUMNS: Final = 24
 _MIN_TEXT_COLUMNS: Final = 20
+# Braille: eight dots in each character.
+_BLANK_DOTS: Final = "\u2800"
+_DOTS: Final = re.compile("[\u2801-\u28ff]")
 # Name, attribute of a turn, colour: the quiet one for what is there anyway.
 _SERIES: Final = (
     ("cached", "cached_tokens", "#9ecae1"),
@@ -90,8 +94,14 @@ def draw_svg(report: ContextReport) -> bytes:
     return picture
 
 
-def draw_text(report: ContextReport, *, columns: int, has_colors: bool) -> str:
+def draw_text(report: ContextReport, *, columns: int, has_colors: bool, is_ascii: bool) -> str:
     """Draw what is used at each turn with characters, and the thresholds as lines.
+
+    Args:
+        report: What to draw.
+        columns: How wide it may be.
+        has_colors: Whether the terminal has colours, and they are wanted.
+        is_ascii: Whether the terminal can show nothing else.
 
     Raises:
         CommandError: The extra is missing.
@@ -118,7 +128,9 @@ def draw_text(report: ContextReport, *, columns: int, has_colors: bool) -> str:
         figure.plot([1, last], [tokens, tokens], lc=color)
         figure.text([1], [tokens], [f"{name} {tokens:,}"], lc=color)
     figure.plot([turn.number for turn in turns], [turn.used_tokens for turn in turns], lc="cyan")
-    drawn: str = figure.show()
+    drawn: str = figure.show().replace(_BLANK_DOTS, " ")
+    if is_ascii:
+        drawn = _DOTS.sub("*", drawn)
     return "\n".join(line.rstrip() for line in drawn.splitlines())
 
 

@@ -151,9 +151,10 @@ def _read_quickly(record: dict[str, object]) -> Entry | None:
     if role == "user":
         return Entry(MAIN_CHAIN, "user", inner.get("content"))
     response_id = inner.get("id")
-    if role != "assistant" or type(response_id) is not str or not inner.get("usage"):
+    if role != "assistant" or (response_id is not None and type(response_id) is not str):
         return None
-    return Entry(MAIN_CHAIN, role, inner.get("content"), response_id or None, inner["usage"])
+    usage = inner.get("usage") or record.get("usage")
+    return Entry(MAIN_CHAIN, role, inner.get("content"), response_id or None, usage)
 
 
 def _read_other(element: object) -> Entry | None:

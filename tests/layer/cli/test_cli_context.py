@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 import tracemalloc
 from typing import TYPE_CHECKING, Any
@@ -327,6 +329,22 @@ def test_the_plot_in_the_terminal(context: Callable[..., Ran]) -> None:
     assert "over 165,600" in ran.out
     assert "\x1b" not in ran.out
     assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_the_plot_without_unicode(tmp_path: Path) -> None:
+    """A terminal that knows only ASCII gets a picture of ASCII."""
+    write(tmp_path / "in.jsonl", to_lines(*TALK))
+    command = [sys.executable, "-m", "toolbudget", "context", "in.jsonl", "--plot", "-"]
+    ran = subprocess.run(
+        command,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        cwd=tmp_path,
+    )
+    assert ran.stdout.isascii()
+    assert b"\\u" not in ran.stdout
+    assert b"over 165,600***" in ran.stdout
 
 
 @pytest.mark.parametrize(("path", "library"), [("out.svg", "pygal"), ("-", "plotille")])
