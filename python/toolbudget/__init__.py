@@ -69,6 +69,8 @@ if TYPE_CHECKING:
         persist_tool_result,
     )
     from toolbudget.storage.transcript import Transcript
+    from toolbudget.tokens.counting import acount_tokens, count_tokens
+    from toolbudget.tokens.window import ContextWindow
 
     __version__: str
 
@@ -126,6 +128,8 @@ _HOMES = {
         "persist_tool_result",
     ),
     "storage.transcript": ("Transcript",),
+    "tokens.counting": ("acount_tokens", "count_tokens"),
+    "tokens.window": ("ContextWindow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = ("continuation", "errors", "limits", "messages", "tokens")
@@ -139,6 +143,7 @@ __all__ = [
     "ConfigError",
     "ContentReplacementRecord",
     "ContentReplacementState",
+    "ContextWindow",
     "DirectoryStore",
     "Enforcement",
     "EnforcementReport",
@@ -162,12 +167,14 @@ __all__ = [
     "TranscriptError",
     "WhatIf",
     "__version__",
+    "acount_tokens",
     "apply_tool_result_budget",
     "build_replacement",
     "clone_content_replacement_state",
     "collect",
     "collect_candidates_by_message",
     "continuation",
+    "count_tokens",
     "create_content_replacement_state",
     "enforce_tool_result_budget",
     "errors",
