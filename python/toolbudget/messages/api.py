@@ -112,14 +112,13 @@ class _Assembly:
             turn.systems.append({"role": "system", "content": message.content})
         elif message.role == "user":
             turn.blocks.extend(message.blocks)
-            turn.calls.note_user(message.blocks)
             has_content = not all(map(is_empty_text, message.blocks))
             turn.has_user_content = turn.has_user_content or has_content
         else:
             if self._starts_turn(message):
                 self.end_turn()
             self.turn.answer.extend(message.blocks)
-            self.turn.calls.note_answer(message.blocks)
+            self.turn.calls.note(message.blocks)
             self.turn.has_answer = True
 
     def end_turn(self) -> None:
@@ -129,11 +128,13 @@ class _Assembly:
             # An answer without content still stands between what the user said before and after.
             content = answer or [{"type": "text", "text": NO_CONTENT}]
             self.sent.append({"role": "assistant", "content": content})
-        results, others = pair(answer, [*self.held, *turn.blocks])
-        blocks = without_empty_texts([*results, *others])
-        sent_count = len(results) if turn.calls.takes_results_only else len(blocks)
-        self.held = blocks[sent_count:]
-        blocks = blocks[:sent_count]
+        results, others = pair(answer, turn.blocks)
+        if turn.calls.takes_results_only:
+            self.held.extend(without_empty_texts(others))
+            blocks = results
+        else:
+            blocks = without_empty_texts([*results, *self.held, *others])
+            self.held = []
         if blocks:
             self.sent.append({"role": "user", "content": blocks})
         self.sent.extend(turn.systems)
@@ -153,7 +154,7 @@ class _Assembly:
             return False  # nothing could be sent between: the provider's tool goes on
         if turn.has_user_content or turn.systems:
             return True
-        return bool(self.held) and not turn.calls.has_unanswered
+        return bool(self.held) and not turn.calls.has_calls
 
 
 def _assemble(messages: object) -> _Assembly:

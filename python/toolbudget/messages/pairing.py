@@ -33,14 +33,13 @@ class Paired(NamedTuple):
 
 
 class CallLedger:
-    """What the calls of one turn wait for, kept up to date block by block."""
+    """What the calls of one answer wait for, kept up to date record by record."""
 
-    __slots__ = ("_code_calls", "_server_calls", "_unanswered", "has_calls")
+    __slots__ = ("_code_calls", "_server_calls", "has_calls")
 
     def __init__(self) -> None:
         """Start without a call."""
         self.has_calls = False  # of tools of the host
-        self._unanswered: set[str] = set()
         self._code_calls = 0
         self._server_calls: set[object] = set()
 
@@ -53,30 +52,18 @@ class CallLedger:
         """
         return bool(self._code_calls or self._server_calls)
 
-    @property
-    def has_unanswered(self) -> bool:
-        """Whether a call of a tool of the host has no result yet."""
-        return bool(self._unanswered)
-
-    def note_answer(self, blocks: Iterable[Block]) -> None:
+    def note(self, blocks: Iterable[Block]) -> None:
         """Take note of blocks of the assistant's message."""
         for block in blocks:
             kind = text_field(block, "type") or ""
             tool_use_id = _call_id(block)
             if tool_use_id is not None:
                 self.has_calls = True
-                self._unanswered.add(tool_use_id)
                 self._code_calls += is_call_for_code(field(block, "caller"))
             elif kind.endswith("_tool_use"):
                 self._server_calls.add(text_field(block, "id"))
             elif kind.endswith("_tool_result"):
                 self._server_calls.discard(text_field(block, "tool_use_id"))
-
-    def note_user(self, blocks: Iterable[Block]) -> None:
-        """Take note of blocks of the user's messages."""
-        for block in blocks:
-            if block.get("type") == "tool_result":
-                self._unanswered.discard(text_field(block, "tool_use_id") or "")
 
 
 def pair(calls: Iterable[Block], blocks: Iterable[Block]) -> Paired:
