@@ -70,6 +70,8 @@ class Engine:
         self._is_deciding = False
         # Limits by tool, as far as they are the same at every call.
         self._fixed_limits_chars: dict[str, float] = {}
+        # The options of a plan, if they are the same in every call.
+        self._fixed_options: PlanOptions | None = None
 
     @property
     def store(self) -> ResultStore:
@@ -187,7 +189,7 @@ class Engine:
         """Apply the budget to a message list."""
         started_s = time.perf_counter()
         journal = self._journal
-        options = self.policy.plan_options(journal.store, "running")
+        options = self._plan_options()
         with self._deciding():
             turn = self._history.begin(messages)
 
@@ -235,7 +237,7 @@ class Engine:
         started_s = time.perf_counter()
         check_body(body)
         journal = self._journal
-        options = self.policy.plan_options(journal.store, "running")
+        options = self._plan_options()
         with self._deciding():
             scan = core.scan_json(body, self._last.scan)
             if self._parent_state is not None:
@@ -296,6 +298,15 @@ class Engine:
         candidates = (candidate for group in survey.groups for candidate in group.candidates)
         self._journal.take_over(parent_state, {candidate.tool_use_id for candidate in candidates})
         self._parent_state = None
+
+    def _plan_options(self) -> PlanOptions:
+        if self._fixed_options is not None:
+            return self._fixed_options
+        policy = self.policy
+        options = policy.plan_options(self._journal.store, "running")
+        if policy.redact is None and policy.limits.overrides is None:
+            self._fixed_options = options
+        return options
 
     def _with_rule(self, options: PlanOptions) -> PlanOptions:
         is_resumed = self._keeps_history and self._journal.has_records

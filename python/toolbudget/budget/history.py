@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from toolbudget import _core as core
-from toolbudget.budget.summary import Sums
+from toolbudget.budget.summary import NOTHING, Sums
 from toolbudget.errors import InvalidMessageError
 
 if TYPE_CHECKING:
@@ -28,16 +28,7 @@ class _Past:
     All of it is decided, and every group of it has ended. It ends before an assistant message.
     """
 
-    __slots__ = (
-        "_ids",
-        "_is_changed",
-        "_open_chains",
-        "_summed",
-        "inputs",
-        "outputs",
-        "sums",
-        "token",
-    )
+    __slots__ = ("_ids", "_is_changed", "_open_chains", "inputs", "outputs", "sums", "token")
 
     def __init__(self, token: object) -> None:
         """Begin without messages; it is of use as long as the token stays equal."""
@@ -45,8 +36,6 @@ class _Past:
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
         self.sums = Sums()
-        # How many of the messages are summed up.
-        self._summed = 0
         self._is_changed = False
         self._ids: set[str] = set()
         self._open_chains: set[Chain] = set()
@@ -57,34 +46,17 @@ class _Past:
             not self._open_chains or self._open_chains.isdisjoint(outline.chains)
         )
 
-    def sum_up(self, journal: Journal, options: PlanOptions) -> bool:
-        """Count what became past in the last turn; ``False`` if anything of it is undecided."""
-        if self._summed == len(self.inputs):
-            return True
-        closed = self.inputs[self._summed :]
-        plan = core.plan(closed, journal.state.known(journal.fingerprints), options)
-        if plan.decides:
-            return False
-        self.sums.add(plan, options.limit, options.accounting)
-        self._summed = len(self.inputs)
-        return True
-
     def join(self, output: list[Any]) -> list[Any] | None:
         """Return the whole output, given what follows; ``None`` if nothing is changed here."""
         return self.outputs + output if self._is_changed else None
 
-    def grow(self, part: list[Any], output: list[Any], outline: Outline) -> None:
-        """Take over the messages before the boundary, if no id of them occurs behind it."""
-        boundary, ids, ids_before, _, open_chains = outline
-        new_ids = set(ids[:ids_before])
-        if boundary == 0 or not new_ids.isdisjoint(ids[ids_before:]):
-            return
-        closed = part[:boundary]
-        self._is_changed |= output is not part and not core.begins_with(output, closed)
+    def grow(self, closed: list[Any], output: list[Any], outline: Outline) -> None:
+        """Take over messages and what has become of them."""
+        self._is_changed |= output is not closed
         self.inputs += closed
-        self.outputs += output[:boundary]
-        self._ids |= new_ids
-        self._open_chains.update(open_chains)
+        self.outputs += output
+        self._ids.update(outline.ids[: outline.ids_before])
+        self._open_chains.update(outline.open_chains)
 
     def rewritten(self) -> Iterator[object]:
         """Yield each changed message followed by what it has become."""
@@ -94,7 +66,11 @@ class _Past:
 
 
 class Turn:
-    """One enforcement: what of its messages is looked at, and what comes back."""
+    """One enforcement: what of its messages is looked at, and what comes back.
+
+    Attributes:
+        rewritten: Each changed message that was looked at, followed by what it has become.
+    """
 
     def __init__(
         self, messages: Sequence[Any], past: _Past | None, rewritten: list[object]
@@ -103,13 +79,12 @@ class Turn:
         self._messages = messages
         self._part = messages
         self._past = past
-        self._outline: Outline | None = None
-        self._rewritten = rewritten
+        self.rewritten = rewritten
 
     @property
     def sums(self) -> Sums:
         """What was counted in the messages that were not looked at."""
-        return Sums() if self._past is None else self._past.sums
+        return NOTHING if self._past is None else self._past.sums
 
     def plan(self, journal: Journal, options: PlanOptions, token: object) -> Plan:
         """Decide about what follows the past, or about everything if that is not sure to do.
@@ -119,70 +94,78 @@ class Turn:
         """
         past = self._past
         if past is not None:
-            if past.token == token:
-                plan = self._plan_tail(past, journal, options)
-                if plan is not None:
-                    return plan
-            self._past = self._outline = None
-            self._part = self._messages
-            self._rewritten = [*self._rewritten, *past.rewritten()]
+            plan = self._plan_rest(past, journal, options) if past.token == token else None
+            if plan is not None:
+                return plan
+            self.rewritten = [*self.rewritten, *past.rewritten()]
+            self._past, self._part = None, self._messages
         known = journal.state.known(journal.fingerprints)
         return core.plan(self._messages, known, options)
 
-    def _plan_tail(self, past: _Past, journal: Journal, options: PlanOptions) -> Plan | None:
+    def _plan_rest(self, past: _Past, journal: Journal, options: PlanOptions) -> Plan | None:
         messages = self._messages
         if type(messages) is not list or not core.begins_with(messages, past.inputs):
             return None
-        tail = messages[len(past.inputs) :]
+        rest = messages[len(past.inputs) :]
         try:
-            outline = core.outline(tail)
-            if not past.is_independent_of(outline) or not past.sum_up(journal, options):
+            outline = core.outline(rest)
+            if not past.is_independent_of(outline):
                 return None
-            plan = core.plan(tail, journal.state.known(journal.fingerprints), options)
+            if self._close(past, rest, outline, journal, options):
+                rest = rest[outline.boundary :]
+            plan = core.plan(rest, journal.state.known(journal.fingerprints), options)
         except InvalidMessageError:
             # Looking at everything finds it too, and names its place in the whole list.
             return None
-        self._part, self._outline = tail, outline
+        self._part = rest
         return plan
+
+    def _close(
+        self,
+        past: _Past,
+        rest: list[Any],
+        outline: Outline,
+        journal: Journal,
+        options: PlanOptions,
+    ) -> bool:
+        """Make the messages before the boundary part of the past, if all of them is decided."""
+        boundary, ids, ids_before, _, _ = outline
+        if boundary == 0 or not set(ids[:ids_before]).isdisjoint(ids[ids_before:]):
+            return False
+        closed = rest[:boundary]
+        plan = core.plan(closed, journal.state.known(journal.fingerprints), options)
+        if plan.decides:
+            return False
+        output, _ = core.rewrite_again(closed, plan.changes, self.rewritten)
+        past.sums.add(plan, options.limit, options.accounting)
+        past.grow(closed, cast("list[Any]", output), outline)
+        return True
 
     def rewrite(self, changes: Sequence[Change]) -> list[Any]:
         """Return the whole output; a list in which nothing changes is the same object."""
-        part = self._part
-        output, self._rewritten = core.rewrite_again(part, changes, self._rewritten)
-        self._output = output
-        if self._past is None:
+        part, past = self._part, self._past
+        output, self.rewritten = core.rewrite_again(part, changes, self.rewritten)
+        if past is None:
             return output if isinstance(output, list) else list(output)
-        tail = cast("list[Any]", output)
-        joined = self._past.join(tail)
+        rest = cast("list[Any]", output)
+        joined = past.join(rest)
         if joined is not None:
             return joined
         messages = cast("list[Any]", self._messages)
-        return messages if output is part else messages[: len(self._past.inputs)] + tail
+        return messages if output is part else messages[: len(past.inputs)] + rest
 
     def looked_at(self) -> tuple[list[Any], int, tuple[Any, ...]]:
-        """Return the messages as a list, how many of its first ones count, and what follows them.
+        """Return the past as a list, how many of its messages count, and what follows them.
 
         The list only grows, so that this stays what it is.
         """
         past = [] if self._past is None else self._past.inputs
         return past, len(past), tuple(self._part)
 
-    def next_past(self, token: object) -> _Past | None:
+    def next_past(self, token: object) -> _Past:
         """Return what the next turn need not look at."""
-        part, output, past = self._part, self._output, self._past
-        if type(part) is not list or type(output) is not list:
-            return None
-        if past is not None and past.token != token:
-            return None
-        outline = self._outline or core.outline(part)
-        past = past or _Past(token)
-        past.grow(part, output, outline)
-        return past if past.inputs else None
-
-    @property
-    def rewritten(self) -> list[object]:
-        """Each changed message that was looked at, followed by what it has become."""
-        return self._rewritten
+        past = self._past
+        return past if past is not None and past.token == token else _Past(token)
 
 
 class History:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.journal import Transaction
     from toolbudget.budget.storing import StoreOutcome
 
-__all__ = ["Sums", "report_of"]
+__all__ = ["NOTHING", "Sums", "report_of"]
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Sums:
         self.over_limit_chars += _over_limit_chars(plan, limit, accounting)
 
 
-_NOTHING: Final = Sums()
+NOTHING: Final = Sums()
 
 
 def report_of(
@@ -53,7 +53,7 @@ def report_of(
     limit: float,
     accounting: Accounting,
     started_s: float,
-    before: Sums = _NOTHING,
+    before: Sums = NOTHING,
 ) -> EnforcementReport:
     """Sum up a call that began at ``started_s`` of ``time.perf_counter``.
 
@@ -61,39 +61,41 @@ def report_of(
     """
     plan, outcome = transaction.plan, transaction.outcome
     _settle_totals(outcome, accounting)
-    replaced = sum(len(item.choice.occurrences) for item in outcome.replaced)
-    followed = sum(len(item.choice.followers) for item in outcome.replaced)
+    replaced = followed = 0
     gained = before.chars_gained + plan.chars_gained
-    gained += sum(
-        (item.choice.size - len(item.replacement))
-        * (len(item.choice.occurrences) + len(item.choice.followers))
-        for item in outcome.replaced
-    )
+    for item in outcome.replaced:
+        occurrences, followers = len(item.choice.occurrences), len(item.choice.followers)
+        replaced += occurrences
+        followed += followers
+        gained += (item.choice.size - len(item.replacement)) * (occurrences + followers)
     reapplied = before.reapplied + len(plan.changes) + followed
     candidates = before.candidates + plan.candidates
     chars_before = before.chars_before + plan.chars_before
-    skipped = Counter[str](before.skipped)
-    skipped.update(plan.skipped)
+    skipped = dict[str, int](before.skipped)
+    for reason, count in plan.skipped.items():
+        skipped[reason] = skipped.get(reason, 0) + count
     return EnforcementReport(
         groups=before.groups + len(plan.totals),
         candidates=candidates,
         replaced=replaced,
         reapplied=reapplied,
         frozen=candidates - replaced - reapplied,
-        skipped=skipped.total(),
-        skipped_by_reason=MappingProxyType(dict(skipped)),
+        skipped=sum(skipped.values()),
+        skipped_by_reason=MappingProxyType(skipped),
         chars_before=chars_before,
         chars_after=chars_before - gained,
         over_limit_chars=before.over_limit_chars + _over_limit_chars(plan, limit, accounting),
         bytes_stored=outcome.bytes_stored,
         failures=tuple(transaction.failures),
-        newly_replaced=tuple(item.record() for item in outcome.replaced),
+        newly_replaced=tuple([item.record() for item in outcome.replaced]),
         elapsed_s=time.perf_counter() - started_s,
     )
 
 
 def _over_limit_chars(plan: Plan, limit: float, accounting: Accounting) -> int:
     over = core.totals_over(plan.totals, limit, accounting)
+    if not over:
+        return 0
     return sum(math.ceil(totals.visible(accounting) - limit) for totals in over)
 
 

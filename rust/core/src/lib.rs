@@ -29,6 +29,7 @@ mod group;
 mod hash;
 pub mod json;
 mod limit;
+mod outline;
 mod plan;
 mod preview;
 mod replacement;
@@ -43,6 +44,7 @@ pub use decision::{Decision, Key, Recorded, Rule};
 pub use fingerprint::{Fingerprint, Fingerprinter, TextHash};
 pub use group::Chain;
 pub use limit::Limit;
+pub use outline::{Drawer, Outline};
 pub use plan::{Choice, Knowledge, Options, Plan, plan};
 pub use preview::{Preview, cut_preview, preview_window_chars};
 pub use replacement::{
