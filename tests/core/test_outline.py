@@ -50,6 +50,9 @@ def test_parts_hold_what_the_whole_holds(core: ModuleType, messages: list[Any]) 
     ids = set(outline.ids[: outline.ids_before])
     if not ids.isdisjoint(outline.ids[outline.ids_before :]):
         return
+    rest = core.outline(behind)
+    assert boundary == 0 or rest.first_chain is not None
+    assert (set(outline.open_chains) - {rest.first_chain}).isdisjoint(rest.chains)
 
     def collect(part: list[Any]) -> Survey:
         survey: Survey = core.collect(part, lambda name: name == "Read")
@@ -102,9 +105,11 @@ def test_a_chain_that_goes_on_keeps_its_group_together(core: ModuleType) -> None
         record(user(result("a2", "x")), **AGENT),
     ]
     assert core.outline(messages).boundary == 2
-    assert core.outline(messages).open_chains == []
+    assert core.outline(messages).open_chains == [(False, None)]
     outline = core.outline(messages[:5])
     assert (outline.boundary, outline.open_chains) == (4, [(True, "a1")])
+    assert outline.first_chain == (False, None)
+    assert core.outline(messages[1:]).first_chain is None
     assert outline.chains == [(False, None), (True, "a1")]
 
 

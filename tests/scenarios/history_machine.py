@@ -79,12 +79,16 @@ class HistoryMachine(RuleBasedStateMachine):
         self._store = AtRestStore()
         self._oracle: Engine | None = None
 
-    @initialize(are_limits_fixed=st.booleans())
-    def begin(self, *, are_limits_fixed: bool) -> None:
-        """Open the session, with limits that may change or stay."""
+    @initialize(are_limits_fixed=st.booleans(), turns=st.integers(0, 5))
+    def begin(self, turns: int, *, are_limits_fixed: bool) -> None:
+        """Open the session, with limits that may change or stay, and take some turns."""
         overrides = None if are_limits_fixed else self._overrides
         self._limits = Limits(max_message_chars=_SMALL_CHARS, overrides=overrides)
         self._open()
+        for number in range(turns):
+            self.reply({}, has_id=False, is_old=False)
+            self.results_without_a_call([(0, _TEXTS[number], number == 1)] * 2, {})
+            self.is_as_a_full_pass()
 
     def teardown(self) -> None:
         """Close the session."""

@@ -74,6 +74,14 @@ BUGS: Final[dict[str, tuple[type[HistoryMachine], Callable[[], AbstractContextMa
         AppendOnlyMachine,
         lambda: _patched(history._Past, "is_independent_of", lambda _past, _outline: True),
     ),
+    "does not look for the answer behind the past": (
+        AppendOnlyMachine,
+        lambda: _patched(
+            history._Past,
+            "is_independent_of",
+            lambda past, outline: past._ids.isdisjoint(outline.ids),
+        ),
+    ),
     "does not notice what was taken back": (
         AppendOnlyMachine,
         lambda: _patched(ContentReplacementState, "token", None),

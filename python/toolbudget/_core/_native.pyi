@@ -278,7 +278,8 @@ def outline(messages: object) -> Outline:
     """Find out where a message list could be cut, and by what ids another list hangs on it.
 
     Both parts, each looked at by itself, have the groups and calls that they have together, if no
-    id of one part occurs in the other.
+    id of one part occurs in the other, and the second one has messages of no open chain but one
+    that its first message, an assistant message, ends.
 
     Raises:
         InvalidMessageError: ``messages`` cannot be a message list.

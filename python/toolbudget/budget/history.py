@@ -38,13 +38,15 @@ class _Past:
         self.sums = Sums()
         self._is_changed = False
         self._ids: set[str] = set()
-        self._open_chains: set[Chain] = set()
+        self._open_chains: set[Chain | None] = set()
 
     def is_independent_of(self, outline: Outline) -> bool:
         """Tell whether what follows has no call, result, answer or open group in common with it."""
-        return self._ids.isdisjoint(outline.ids) and (
-            not self._open_chains or self._open_chains.isdisjoint(outline.chains)
-        )
+        if self.inputs and outline.first_chain is None:
+            # Without the answer that ended it, the last message may change again.
+            return False
+        open_chains = self._open_chains - {outline.first_chain}
+        return open_chains.isdisjoint(outline.chains) and self._ids.isdisjoint(outline.ids)
 
     def join(self, output: list[Any]) -> list[Any] | None:
         """Return the whole output, given what follows; ``None`` if nothing is changed here."""
@@ -56,6 +58,7 @@ class _Past:
         self.inputs += closed
         self.outputs += output
         self._ids.update(outline.ids[: outline.ids_before])
+        self._open_chains.discard(outline.first_chain)
         self._open_chains.update(outline.open_chains)
 
     def rewritten(self) -> Iterator[object]:
@@ -129,7 +132,7 @@ class Turn:
         options: PlanOptions,
     ) -> bool:
         """Make the messages before the boundary part of the past, if all of them is decided."""
-        boundary, ids, ids_before, _, _ = outline
+        boundary, ids, ids_before, *_ = outline
         if boundary == 0 or not set(ids[:ids_before]).isdisjoint(ids[ids_before:]):
             return False
         closed = rest[:boundary]
@@ -165,7 +168,11 @@ class Turn:
     def next_past(self, token: object) -> _Past:
         """Return what the next turn need not look at."""
         past = self._past
-        return past if past is not None and past.token == token else _Past(token)
+        if past is not None and past.token == token:
+            return past
+        if past is not None:
+            self.rewritten = [*self.rewritten, *past.rewritten()]
+        return _Past(token)
 
 
 class History:
@@ -191,9 +198,8 @@ class History:
 
     def keep(self, turn: Turn, token: object) -> None:
         """Take over what the next turn can use."""
-        self._rewritten = turn.rewritten
-        if self.mode == "append_only":
-            self._past = turn.next_past(token)
+        past = turn.next_past(token) if self.mode == "append_only" else None
+        self._past, self._rewritten = past, turn.rewritten
 
     def forget(self) -> None:
         """Let go of every message."""

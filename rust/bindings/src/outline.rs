@@ -111,6 +111,10 @@ fn write<'py>(py: Python<'py>, drawer: Drawer<PyText<'py>>) -> PyResult<Bound<'p
         outline.ids_before,
         write_chains(py, &outline.chains)?,
         write_chains(py, &outline.open_chains)?,
+        outline
+            .first_chain
+            .map(|chain| write_chain(py, &chain))
+            .transpose()?,
     );
     let classes = Classes::get(py)?;
     classes.named_tuple(&classes.outline, &fields.into_pyobject(py)?)
@@ -120,12 +124,16 @@ fn write_chains<'py>(
     py: Python<'py>,
     chains: &[Chain<PyText<'py>>],
 ) -> PyResult<Bound<'py, PyList>> {
-    let classes = Classes::get(py)?;
     let written = PyList::empty(py);
     for chain in chains {
-        let agent_id = chain.agent_id.as_ref().map(PyText::as_object);
-        let fields = (chain.is_sidechain, agent_id.into_bound_py_any(py)?);
-        written.append(classes.named_tuple(&classes.chain, &fields.into_pyobject(py)?)?)?;
+        written.append(write_chain(py, chain)?)?;
     }
     Ok(written)
+}
+
+fn write_chain<'py>(py: Python<'py>, chain: &Chain<PyText<'py>>) -> PyResult<Bound<'py, PyAny>> {
+    let classes = Classes::get(py)?;
+    let agent_id = chain.agent_id.as_ref().map(PyText::as_object);
+    let fields = (chain.is_sidechain, agent_id.into_bound_py_any(py)?);
+    classes.named_tuple(&classes.chain, &fields.into_pyobject(py)?)
 }

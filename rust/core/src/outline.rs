@@ -15,9 +15,11 @@ pub struct Outline<T> {
     pub ids_before: usize,
     /// The chains that its messages belong to, in the order in which they begin.
     pub chains: Vec<Chain<T>>,
-    /// Those whose last group before the boundary is not ended by an assistant message. None of
-    /// their messages stands behind it.
+    /// Those whose last group no assistant message before the boundary ends. The one at the boundary
+    /// may end one of these; of the others no message stands behind it.
     pub open_chains: Vec<Chain<T>>,
+    /// That of the first message, if it is an assistant message.
+    pub first_chain: Option<Chain<T>>,
 }
 
 /// Makes an [`Outline`] in one pass over a list.
@@ -41,8 +43,17 @@ pub struct Drawer<T> {
     last: Option<usize>,
     /// How many chains are open: a chain is from a user message on.
     open: usize,
-    /// By how many are open: the last message that could be a boundary, and the ids so far.
-    starts: Vec<Option<(usize, usize)>>,
+    /// By how many are open: the last message that could be a boundary.
+    starts: Vec<Option<Start>>,
+    first: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    index: usize,
+    ids_before: usize,
+    /// The chain whose group it ends.
+    ended: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -64,24 +75,33 @@ impl<T: Text> Drawer<T> {
             last: None,
             open: 0,
             starts: Vec::new(),
+            first: None,
         }
     }
 
     /// Goes on with an assistant message. `index` grows from message to message.
     pub fn begin_assistant(&mut self, index: usize, chain: Chain<T>, message_id: Option<T>) {
         let chain = self.go_on(index, chain);
+        if index == 0 {
+            self.first = Some(chain);
+        }
         let drawn = &mut self.chains[chain];
         let is_start = match &message_id {
             Some(id) => drawn.seen_message_ids.insert(id.clone()),
             None => true,
         };
         if is_start {
+            let ended = drawn.is_open.then_some(chain);
             self.open -= usize::from(drawn.is_open);
             drawn.is_open = false;
             if self.starts.len() <= self.open {
                 self.starts.resize(self.open + 1, None);
             }
-            self.starts[self.open] = Some((index, self.ids.len()));
+            self.starts[self.open] = Some(Start {
+                index,
+                ids_before: self.ids.len(),
+                ended,
+            });
         }
         self.ids.extend(message_id);
     }
@@ -122,21 +142,29 @@ impl<T: Text> Drawer<T> {
     pub fn finish(self) -> Outline<T> {
         let is_left =
             |drawn: &&DrawnChain<T>, start: usize| drawn.is_open && drawn.last_message < start;
-        let mut boundary = 0;
-        let mut ids_before = 0;
+        let mut boundary = Start {
+            index: 0,
+            ids_before: 0,
+            ended: None,
+        };
         for (count, start) in self.starts.iter().enumerate() {
-            let Some((start, ids)) = *start else { continue };
+            let Some(start) = *start else { continue };
             // Open now, and without a message since: these were open there too.
-            let left = self.chains.iter().filter(|drawn| is_left(drawn, start));
-            if start > boundary && left.count() == count {
-                (boundary, ids_before) = (start, ids);
+            let left = self.chains.iter();
+            let left = left.filter(|drawn| is_left(drawn, start.index));
+            if start.index > boundary.index && left.count() == count {
+                boundary = start;
             }
         }
-        let open = self.chains.iter().filter(|drawn| is_left(drawn, boundary));
+        let left = self.chains.iter();
+        let left = left.filter(|drawn| is_left(drawn, boundary.index));
+        let ended = boundary.ended.map(|place| &self.chains[place]);
+        let open = left.chain(ended).map(|drawn| drawn.chain.clone());
         Outline {
-            boundary,
-            ids_before,
-            open_chains: open.map(|drawn| drawn.chain.clone()).collect(),
+            boundary: boundary.index,
+            ids_before: boundary.ids_before,
+            open_chains: open.collect(),
+            first_chain: self.first.map(|place| self.chains[place].chain.clone()),
             chains: self.chains.into_iter().map(|drawn| drawn.chain).collect(),
             ids: self.ids,
         }
@@ -170,7 +198,8 @@ mod tests {
         drawer.begin_user(4, agent("a"));
         let outline = drawer.finish();
         assert_eq!(outline.boundary, 1);
-        assert!(outline.open_chains.is_empty());
+        assert_eq!(outline.open_chains, [Chain::default()]);
+        assert_eq!(outline.first_chain, None);
     }
 
     #[test]
@@ -181,7 +210,7 @@ mod tests {
         drawer.begin_assistant(2, Chain::default(), None);
         let outline = drawer.finish();
         assert_eq!(outline.boundary, 2);
-        assert_eq!(outline.open_chains, [agent("a")]);
+        assert_eq!(outline.open_chains, [agent("a"), Chain::default()]);
         assert_eq!(outline.chains, [agent("a"), Chain::default()]);
     }
 
@@ -194,6 +223,8 @@ mod tests {
         drawer.begin_assistant(2, Chain::default(), id("m2"));
         drawer.begin_user(3, Chain::default());
         drawer.begin_assistant(4, Chain::default(), id("m2"));
-        assert_eq!(drawer.finish().boundary, 2);
+        let outline = drawer.finish();
+        assert_eq!(outline.boundary, 2);
+        assert_eq!(outline.first_chain, Some(Chain::default()));
     }
 }

@@ -24,8 +24,9 @@ class Outline(NamedTuple):
         ids: Ids of assistant messages, calls and results, in order of appearance.
         ids_before: How many of ``ids`` stand before the boundary.
         chains: The chains that its messages belong to.
-        open_chains: Those whose last group before the boundary is not ended by an assistant
-            message. None of their messages stands behind it.
+        open_chains: Those whose last group no assistant message before the boundary ends. The one
+            at the boundary may end one of these; of the others no message stands behind it.
+        first_chain: That of the first message, if it is an assistant message.
     """
 
     boundary: int
@@ -33,13 +34,15 @@ class Outline(NamedTuple):
     ids_before: int
     chains: list[Chain]
     open_chains: list[Chain]
+    first_chain: Chain | None
 
 
 def outline(messages: object) -> Outline:
     """Find out where a message list could be cut, and by what ids another list hangs on it.
 
     Both parts, each looked at by itself, have the groups and calls that they have together, if no
-    id of one part occurs in the other.
+    id of one part occurs in the other, and the second one has messages of no open chain but one
+    that its first message, an assistant message, ends.
 
     Raises:
         InvalidMessageError: ``messages`` cannot be a message list.
@@ -78,9 +81,10 @@ class _Drawer:
         # By chain: the index of its last message. A chain is open from a user message on.
         self._last: dict[Chain, int] = {}
         self._open: set[Chain] = set()
-        # By how many chains are open: the last message that could be a boundary, with the ids so
-        # far.
-        self._starts: dict[int, tuple[int, int]] = {}
+        # By how many chains are open: the last message that could be a boundary, the ids before it,
+        # and whose group it ends.
+        self._starts: dict[int, tuple[int, int, Chain | None]] = {}
+        self._first: Chain | None = None
 
     def draw(self, message: Message, index: int) -> None:
         """Go on with a message."""
@@ -90,9 +94,12 @@ class _Drawer:
             self._open.add(chain)
             self._ids += _result_ids(message)
             return
+        if index == 0:
+            self._first = chain
         if message.id is None or (chain, message.id) not in self._seen_message_ids:
+            ended = chain if chain in self._open else None
             self._open.discard(chain)
-            self._starts[len(self._open)] = (index, len(self._ids))
+            self._starts[len(self._open)] = (index, len(self._ids), ended)
         if message.id is not None:
             self._seen_message_ids.add((chain, message.id))
             self._ids.append(message.id)
@@ -101,14 +108,16 @@ class _Drawer:
     def outline(self) -> Outline:
         """Take the last boundary that no open chain goes on behind."""
         boundary, ids_before, open_chains = 0, 0, list[Chain]()
-        for count, (start, ids) in self._starts.items():
+        for count, (start, ids, ended) in self._starts.items():
             # Open now, and without a message since: these were open there too.
             left = [
                 chain for chain, last in self._last.items() if chain in self._open and last < start
             ]
             if start > boundary and len(left) == count:
-                boundary, ids_before, open_chains = start, ids, left
-        return Outline(boundary, self._ids, ids_before, list(self._last), open_chains)
+                boundary, ids_before = start, ids
+                open_chains = left if ended is None else [*left, ended]
+        chains = list(self._last)
+        return Outline(boundary, self._ids, ids_before, chains, open_chains, self._first)
 
 
 def _result_ids(message: Message) -> Iterator[str]:
