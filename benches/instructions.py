@@ -32,9 +32,10 @@ PHASES: Final = ("first", "repeat")
 # What a turn of an `append_only` session costs grows with the messages before it: by how much is
 # the difference between two lengths.
 TURN: Final = "turn"
-HISTORIES: Final = (1_000, 5_000)
+HISTORIES: Final = (1_000, 20_000)
 WARM_UP_TURNS: Final = 3
-RESULTS_IN_A_TURN: Final = 5
+FEW_TURNS: Final = 2
+MORE_TURNS: Final = 62
 FEW_CALLS: Final = 1
 MORE_CALLS: Final = 3
 COLLECTED: Final = re.compile(r"Collected : (\d+)")
@@ -48,7 +49,7 @@ BOUNDS: Final = {
     ("200 turns of 5 x 1,000", "first"): 5_740,
     ("200 turns of 5 x 1,000", "repeat"): 2_260,
 }
-MOST_FOR_A_TURN: Final = 330_000
+MOST_FOR_A_TURN: Final = 260_000
 MOST_FOR_A_MESSAGE: Final = 7.5
 
 
@@ -102,7 +103,7 @@ def main() -> int:
 
 def _is_turn_within() -> bool:
     """Show what the next turn of an ``append_only`` session takes, and hold it to the bounds."""
-    shorter, longer = (_instructions("native", str(length), TURN) for length in HISTORIES)
+    shorter, longer = map(_for_a_turn, HISTORIES)
     for_a_message = (longer - shorter) / (HISTORIES[1] - HISTORIES[0])
     for_a_turn = shorter - for_a_message * HISTORIES[0]
     _show(f"next turn, append_only: {for_a_turn:,.0f} (at most {MOST_FOR_A_TURN:,})")
@@ -124,14 +125,17 @@ def _measurements(*, with_pure: bool) -> Iterator[Measurement]:
             yield Measurement(workload.name, phase, native, pure)
 
 
+def _for_a_turn(history_messages: int) -> float:
+    counts = (FEW_TURNS, MORE_TURNS)
+    few, more = (_collected("native", str(history_messages), TURN, count) for count in counts)
+    return (more - few) / (MORE_TURNS - FEW_TURNS)
+
+
 def _for_a_block(core: str, workload: Workload, phase: str) -> float:
-    return _instructions(core, workload.name, phase) / workload.blocks
-
-
-def _instructions(core: str, workload: str, phase: str) -> float:
-    """Give the instructions of one call."""
-    few, more = (_collected(core, workload, phase, calls) for calls in (FEW_CALLS, MORE_CALLS))
-    return (more - few) / (MORE_CALLS - FEW_CALLS)
+    """Give the instructions of one call for each result of the workload."""
+    counts = (FEW_CALLS, MORE_CALLS)
+    few, more = (_collected(core, workload.name, phase, count) for count in counts)
+    return (more - few) / (MORE_CALLS - FEW_CALLS) / workload.blocks
 
 
 def _collected(core: str, workload: str, phase: str, calls: int) -> int:
@@ -170,17 +174,18 @@ def _run(core: CoreName, workload_name: str, phase: str, calls: int) -> None:
 
 
 def _take_turns(history_messages: int, calls: int) -> None:
-    """Take turns of two new messages each, in the child process."""
-    every = turns(history_messages // 2 + WARM_UP_TURNS + MORE_CALLS, RESULTS_IN_A_TURN, 200)
+    """Take turns of two new messages each, in the child process; each has one result."""
+    every = turns(history_messages // 2 + WARM_UP_TURNS + MORE_TURNS, 1, 200)
     # One result is replaced, so that each turn gives a new list.
     every[1]["content"][0]["content"] = "a line of a large result\n" * 10_000
     lengths = range(history_messages, len(every), 2)
-    lists = [every[:length] for length in lengths][: WARM_UP_TURNS + MORE_CALLS]
+    lists = [every[:length] for length in lengths]
     gc.disable()
     with tempfile.TemporaryDirectory() as root:
         session = Session.open(root, "turns", ephemeral=True, history="append_only")
-        # Kept, so that it is not counted what letting go of the last list takes.
         _outputs = [session.enforce(messages) for messages in lists[: WARM_UP_TURNS + calls]]
+    # At once: what letting go of the outputs takes is not to be counted.
+    os._exit(0)
 
 
 if __name__ == "__main__":
