@@ -146,6 +146,20 @@ def _append_only(messages: int, bound_us: float, prototype_us: float) -> Goal:
     )
 
 
+def _append_only_ratio(messages: int, bound: float, prototype: float) -> Goal:
+    return Goal(
+        number="S1 S2",
+        measure=f"next turn, append_only, after {messages:,} messages: pure / append_only",
+        group="next turn",
+        name=f"after {messages:,} messages",
+        of=("pure", "append_only"),
+        is_bound="at least",
+        bound=bound,
+        prototype=prototype,
+        limit="comparing pointers",
+    )
+
+
 def _bytes(number: str, name: str, of: tuple[Way, Way], bound: float, prototype: float) -> Goal:
     return Goal(
         number=number,
@@ -209,6 +223,8 @@ GOALS: Final = (
     *(_next_turn(messages) for messages in (20, 200, 2_000, 20_000)),
     _append_only(2_000, 12, 7),
     _append_only(20_000, 120, 80),
+    _append_only_ratio(2_000, 250, 301),
+    _append_only_ratio(20_000, 300, 450),
     _bytes("J1", f"1 MB, {_KEPT}", ("loads", "again"), 9, 11.0),
     _bytes("J1", f"1 MB, {_KEPT}", ("pipeline", "again"), 15, 18.3),
     _bytes("J1", f"20 MB, {_KEPT}", ("loads", "again"), 18, 20),

@@ -20,8 +20,8 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from benches.workloads import WORKLOADS, Workload
-from toolbudget import _core
+from benches.workloads import WORKLOADS, Workload, turns
+from toolbudget import Session, _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from toolbudget._core import CoreName
 
 PHASES: Final = ("first", "repeat")
+# What a turn of an `append_only` session costs grows with the messages before it: by how much is
+# the difference between two lengths.
+TURN: Final = "turn"
+HISTORIES: Final = (1_000, 20_000)
+WARM_UP_TURNS: Final = 3
+FEW_TURNS: Final = 2
+MORE_TURNS: Final = 62
 FEW_CALLS: Final = 1
 MORE_CALLS: Final = 3
 COLLECTED: Final = re.compile(r"Collected : (\d+)")
@@ -42,6 +49,8 @@ BOUNDS: Final = {
     ("200 turns of 5 x 1,000", "first"): 5_740,
     ("200 turns of 5 x 1,000", "repeat"): 2_260,
 }
+MOST_FOR_A_TURN: Final = 260_000
+MOST_FOR_A_MESSAGE: Final = 7.5
 
 
 @dataclass(frozen=True)
@@ -79,14 +88,27 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.child:
         core, workload, phase, calls = arguments.child
-        _run("python" if core == "python" else "native", workload, phase, int(calls))
+        if phase == TURN:
+            _take_turns(int(workload), int(calls))
+        else:
+            _run("python" if core == "python" else "native", workload, phase, int(calls))
         return 0
     _show(f"{'instructions for each result':32} {'phase':7} {'native':>9} {'bound':>7}")
     is_within = True
     for measurement in _measurements(with_pure=arguments.pure):
         _show(str(measurement))
         is_within &= measurement.is_within
-    return 0 if is_within else 1
+    return 0 if is_within & _is_turn_within() else 1
+
+
+def _is_turn_within() -> bool:
+    """Show what the next turn of an ``append_only`` session takes, and hold it to the bounds."""
+    shorter, longer = map(_for_a_turn, HISTORIES)
+    for_a_message = (longer - shorter) / (HISTORIES[1] - HISTORIES[0])
+    for_a_turn = shorter - for_a_message * HISTORIES[0]
+    _show(f"next turn, append_only: {for_a_turn:,.0f} (at most {MOST_FOR_A_TURN:,})")
+    _show(f"and for each message before it: {for_a_message:.2f} (at most {MOST_FOR_A_MESSAGE})")
+    return for_a_turn <= MOST_FOR_A_TURN and for_a_message <= MOST_FOR_A_MESSAGE
 
 
 def _show(line: str) -> None:
@@ -97,17 +119,26 @@ def _show(line: str) -> None:
 def _measurements(*, with_pure: bool) -> Iterator[Measurement]:
     for workload in WORKLOADS:
         for phase in PHASES:
-            pure = _instructions("python", workload, phase) if with_pure else None
-            yield Measurement(workload.name, phase, _instructions("native", workload, phase), pure)
+            native, pure = _for_a_block("native", workload, phase), None
+            if with_pure:
+                pure = _for_a_block("python", workload, phase)
+            yield Measurement(workload.name, phase, native, pure)
 
 
-def _instructions(core: str, workload: Workload, phase: str) -> float:
+def _for_a_turn(history_messages: int) -> float:
+    counts = (FEW_TURNS, MORE_TURNS)
+    few, more = (_collected("native", str(history_messages), TURN, count) for count in counts)
+    return (more - few) / (MORE_TURNS - FEW_TURNS)
+
+
+def _for_a_block(core: str, workload: Workload, phase: str) -> float:
     """Give the instructions of one call for each result of the workload."""
-    few, more = (_collected(core, workload, phase, calls) for calls in (FEW_CALLS, MORE_CALLS))
+    counts = (FEW_CALLS, MORE_CALLS)
+    few, more = (_collected(core, workload.name, phase, count) for count in counts)
     return (more - few) / (MORE_CALLS - FEW_CALLS) / workload.blocks
 
 
-def _collected(core: str, workload: Workload, phase: str, calls: int) -> int:
+def _collected(core: str, workload: str, phase: str, calls: int) -> int:
     """Count the instructions of a whole child process."""
     child = [sys.executable, "-m", "benches.instructions", "--child"]
     with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +149,7 @@ def _collected(core: str, workload: Workload, phase: str, calls: int) -> int:
                 f"--callgrind-out-file={folder}/out",
                 *child,
                 core,
-                workload.name,
+                workload,
                 phase,
                 str(calls),
             ],
@@ -140,6 +171,21 @@ def _run(core: CoreName, workload_name: str, phase: str, calls: int) -> None:
     gc.disable()
     for _ in range(calls):
         work()
+
+
+def _take_turns(history_messages: int, calls: int) -> None:
+    """Take turns of two new messages each, in the child process; each has one result."""
+    every = turns(history_messages // 2 + WARM_UP_TURNS + MORE_TURNS, 1, 200)
+    # One result is replaced, so that each turn gives a new list.
+    every[1]["content"][0]["content"] = "a line of a large result\n" * 10_000
+    lengths = range(history_messages, len(every), 2)
+    lists = [every[:length] for length in lengths]
+    gc.disable()
+    with tempfile.TemporaryDirectory() as root:
+        session = Session.open(root, "turns", ephemeral=True, history="append_only")
+        _outputs = [session.enforce(messages) for messages in lists[: WARM_UP_TURNS + calls]]
+    # At once: what letting go of the outputs takes is not to be counted.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -225,6 +225,12 @@ class _Maker:
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
             "plan": lambda: ([messages, odd(self.known()), odd(self.options())], {}),
+            "begins_with": lambda: ([messages, odd(self.messages())], {}),
+            "outline": lambda: ([messages], {}),
+            "rewrite_again": lambda: (
+                [messages, odd(self.changes()), odd([odd(1) for _ in messages or ()])],
+                {},
+            ),
             "replace_content": lambda: ([odd(self.content()), odd("short")], {}),
             "rewrite": lambda: ([messages, odd(self.changes())], {}),
             "select_largest": lambda: (

@@ -15,6 +15,7 @@ from toolbudget._core.pure import (
     GroupTotals,
     JsonScan,
     Known,
+    Outline,
     Plan,
     PlanOptions,
     Survey,
@@ -26,16 +27,19 @@ __all__ = [
     "FingerprintCache",
     "PlanItems",
     "TotalsOfGroups",
+    "begins_with",
     "build_replacement",
     "collect",
     "columns",
     "cut_preview",
     "fingerprint",
     "is_framed_reference",
+    "outline",
     "plan",
     "plan_json",
     "replace_content",
     "rewrite",
+    "rewrite_again",
     "rewrite_json",
     "rewrite_json_segments",
     "scan_json",
@@ -261,6 +265,59 @@ def rewrite(messages: Sequence[object], changes: Sequence[Change]) -> Sequence[o
 
     Without changes the input itself comes back. A changed message is a shallow copy down to the
     changed block; a changed tuple becomes a list, another kind of mapping a dict.
+    """
+
+def rewrite_again(
+    messages: Sequence[object], changes: Sequence[Change], earlier: Sequence[object]
+) -> tuple[Sequence[object], list[object]]:
+    """Do what :func:`rewrite` does, with messages of the call before where nothing has changed.
+
+    A rewritten message of the call before comes back if it is what a new one would be: down to the
+    changed blocks it has the very same keys and values, whoever has changed what in the meantime.
+
+    Args:
+        messages: The messages, or a part of them.
+        changes: What is to be changed.
+        earlier: What the call before gave as the second part of its result.
+
+    Returns:
+        The output, and each changed message followed by what it has become.
+
+    Example:
+        >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "long"}
+        >>> messages, changes = [{"role": "user", "content": [block]}], [Change(0, 0, "short")]
+        >>> first, earlier = rewrite_again(messages, changes, [])
+        >>> second, _ = rewrite_again(messages, changes, earlier)
+        >>> second == first, second[0] is first[0]
+        (True, True)
+    """
+
+def outline(messages: object) -> Outline:
+    """Find out where a message list could be cut, and by what ids another list hangs on it.
+
+    Both parts, each looked at by itself, have the groups and calls that they have together, if no
+    id of one part occurs in the other, and the second one has messages of no open chain but one
+    that its first message, an assistant message, ends.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+
+    Example:
+        >>> turn = [
+        ...     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1"}]},
+        ...     {"role": "assistant", "id": "m2", "content": []},
+        ... ]
+        >>> outline(turn)[:3]
+        (1, ['t1', 'm2'], 1)
+    """
+
+def begins_with(messages: list[object], beginning: list[object]) -> bool:
+    """Tell whether a list begins with the very objects of another one.
+
+    Example:
+        >>> first = {"role": "user"}
+        >>> begins_with([first, None], [first]), begins_with([{"role": "user"}], [first])
+        (True, False)
     """
 
 def replace_content(content: object, text: str) -> object:

@@ -7,13 +7,14 @@ import math
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from toolbudget import _core as core
 from toolbudget._core import pure
-from toolbudget._core.pure import Key
-from toolbudget.budget.aggregate import changes_of, rewrite
+from toolbudget.budget.aggregate import changes_of
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
+from toolbudget.budget.history import History
+from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of
 from toolbudget.errors import ToolBudgetError
@@ -21,8 +22,8 @@ from toolbudget.errors import ToolBudgetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Change, JsonScan, Plan, Rule
-    from toolbudget._core.pure.group import Group
+    from toolbudget._core.pure import Change, JsonScan, Plan, PlanOptions
+    from toolbudget.budget.history import HistoryMode
     from toolbudget.budget.journal import Journal, StoredFile
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
@@ -47,21 +48,30 @@ class Engine:
         policy: Limits and hooks.
         keeps_history: In the first enforcement of a session with records, a result without one is
             kept if a later group follows it; afterwards what is undecided is fresh.
+        history: Whether messages may change in place; see :class:`History`.
     """
 
-    def __init__(self, journal: Journal, policy: Policy, *, keeps_history: bool) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        policy: Policy,
+        *,
+        keeps_history: bool,
+        history: HistoryMode = "verified",
+    ) -> None:
         """Begin before the first enforcement."""
         self.policy = policy
         self._journal = journal
         self._keeps_history = keeps_history
         self._parent_state: ContentReplacementState | None = None
-        # The last enforced list: as it is, or in the body that holds it.
-        self._last_messages: Sequence[object] = ()
-        self._last_scan: JsonScan | None = None
+        self._history = History(history)
+        self._last = LastEnforced()
         self._lock = threading.RLock()
         self._is_deciding = False
         # Limits by tool, as far as they are the same at every call.
         self._fixed_limits_chars: dict[str, float] = {}
+        # The options of a plan, if they are the same in every call.
+        self._fixed_options: PlanOptions | None = None
 
     @property
     def store(self) -> ResultStore:
@@ -104,7 +114,8 @@ class Engine:
         with self._deciding():
             journal.inherit(self._journal)
             keeps_history = self._keeps_history and self._journal.has_records
-            return Engine(journal, policy, keeps_history=keeps_history)
+            mode = self._history.mode
+            return Engine(journal, policy, keeps_history=keeps_history, history=mode)
 
     def fits_at_once(self, block: object, tool_name: object) -> bool:
         """Tell whether a result surely stays as it is: small, of plain text, and never met before.
@@ -174,30 +185,50 @@ class Engine:
         report = report_of(done, limit=math.inf, accounting="visible", started_s=started_s)
         return result, report
 
-    def enforce(
-        self, messages: Sequence[Any], rule: Literal["seen"] | None = None
-    ) -> tuple[list[Any], EnforcementReport]:
+    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
         """Apply the budget to a message list."""
         started_s = time.perf_counter()
         journal = self._journal
-        options = self.policy.plan_options(journal.store, "running")
+        options = self._plan_options()
+        with self._deciding():
+            turn = self._history.begin(messages)
+
+            def make_plan() -> Plan:
+                self._fill_gaps(messages)
+                return turn.plan(journal, self._with_rule(options), self._token(options))
+
+            done = journal.transact(make_plan, keeps_failed=True)
+            journal.fingerprints = done.plan.fingerprints
+            self._last.set_messages(*turn.looked_at())
+            self._keeps_history = False
+            output = turn.rewrite(changes_of(done.plan, done.outcome))
+            self._history.keep(turn, self._token(options))
+            report = report_of(
+                done,
+                limit=options.limit,
+                accounting=options.accounting,
+                started_s=started_s,
+                before=turn.sums,
+            )
+        return output, report
+
+    def mark_seen(self, messages: Sequence[Any]) -> EnforcementReport:
+        """Keep whatever is undecided in a message list."""
+        started_s = time.perf_counter()
+        journal = self._journal
+        options = self.policy.plan_options(journal.store, "seen")
 
         def make_plan() -> Plan:
             self._fill_gaps(messages)
-            wanted = dataclasses.replace(options, rule=rule or self._current_rule())
-            return core.plan(messages, journal.state.known(journal.fingerprints), wanted)
+            return core.plan(messages, journal.state.known(journal.fingerprints), options)
 
         with self._deciding():
-            done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
+            done = journal.transact(make_plan, keeps_failed=True, marks_seen=True)
             journal.fingerprints = done.plan.fingerprints
-            self._last_messages, self._last_scan = tuple(messages), None
-            if rule is None:
-                self._keeps_history = False
-        output = rewrite(messages, done.plan, done.outcome)
-        report = report_of(
+            self._last.set_messages((), 0, tuple(messages))
+        return report_of(
             done, limit=options.limit, accounting=options.accounting, started_s=started_s
         )
-        return output, report
 
     def enforce_json(
         self, body: bytes, put_together: Callable[[JsonScan, Sequence[Change]], _Output]
@@ -206,21 +237,17 @@ class Engine:
         started_s = time.perf_counter()
         check_body(body)
         journal = self._journal
-        options = self.policy.plan_options(journal.store, "running")
+        options = self._plan_options()
         with self._deciding():
-            scan = core.scan_json(body, self._last_scan)
+            scan = core.scan_json(body, self._last.scan)
             if self._parent_state is not None:
                 self._fill_gaps(pure.scan_json(body).messages)
 
             def make_plan() -> Plan:
-                rule = self._current_rule()
-                wanted = (
-                    options if rule == options.rule else dataclasses.replace(options, rule=rule)
-                )
-                return core.plan_json(scan, journal.state.known(), wanted)
+                return core.plan_json(scan, journal.state.known(), self._with_rule(options))
 
             done = journal.transact(make_plan, keeps_failed=True)
-            self._last_scan, self._last_messages = scan, ()
+            self._last.set_scan(scan)
             self._keeps_history = False
             # Before another call takes over what is known about this body.
             output = put_together(scan, changes_of(done.plan, done.outcome))
@@ -239,21 +266,18 @@ class Engine:
             TranscriptError: With ``strict``: it could not be recorded.
         """
         with self._deciding():
-            messages = self._last_messages
-            if self._last_scan is not None:
-                messages = pure.scan_json(self._last_scan.body).messages
-            survey = core.collect(messages, self.policy.is_exempt_tool)
-            last = self._keys_in(group for group in survey.groups if not group.is_followed)
-            # The same result may stand in an earlier group too, and the model has seen that one.
-            seen = set(self._keys_in(group for group in survey.groups if group.is_followed))
-            return self._journal.withdraw(key for key in last if key not in seen)
+            return self._journal.withdraw(
+                self._last.keys(self._journal, self.policy.is_exempt_tool)
+            )
 
-    def _keys_in(self, groups: Iterable[Group]) -> list[Key]:
-        return [
-            Key(candidate.tool_use_id, self._journal.fingerprint(candidate.parts))
-            for group in groups
-            for candidate in group.candidates
-        ]
+    def trim(self) -> None:
+        """Let go of every message, text and body of earlier turns."""
+        with self._deciding():
+            try:
+                self._last.settle(self._journal, self.policy.is_exempt_tool)
+            finally:
+                self._history.forget()
+                self._journal.fingerprints = core.FingerprintCache()
 
     @contextmanager
     def _deciding(self) -> Iterator[None]:
@@ -275,6 +299,20 @@ class Engine:
         self._journal.take_over(parent_state, {candidate.tool_use_id for candidate in candidates})
         self._parent_state = None
 
-    def _current_rule(self) -> Rule:
+    def _plan_options(self) -> PlanOptions:
+        if self._fixed_options is not None:
+            return self._fixed_options
+        policy = self.policy
+        options = policy.plan_options(self._journal.store, "running")
+        if policy.redact is None and policy.limits.overrides is None:
+            self._fixed_options = options
+        return options
+
+    def _with_rule(self, options: PlanOptions) -> PlanOptions:
         is_resumed = self._keeps_history and self._journal.has_records
-        return "resumed" if is_resumed else "running"
+        return dataclasses.replace(options, rule="resumed") if is_resumed else options
+
+    def _token(self, options: PlanOptions) -> object:
+        """Return what stays equal as long as the same messages give the same report."""
+        declared = self.policy.declared.version
+        return self._journal.state.token, declared, options.limit, options.accounting

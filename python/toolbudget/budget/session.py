@@ -97,6 +97,7 @@ class Session(Bodies):
         on_event: Callable[[Event], object] | None = None,
         strict: bool = False,
         unrecorded: Literal["history", "fresh"] = "history",
+        history: Literal["verified", "append_only"] = "verified",
     ) -> Self:
         """Open a conversation: a new one, or one that goes on from its records.
 
@@ -126,6 +127,10 @@ class Session(Bodies):
             unrecorded: What a result without a record is in the first enforcement of a resumed
                 conversation: ``"history"`` keeps what a later assistant message has answered,
                 ``"fresh"`` decides about all of them.
+            history: ``"verified"`` looks at every message in every turn, so that no edit in place
+                is missed. ``"append_only"`` is the host's promise not to change a message in place,
+                nor what was made of it, once an assistant message follows; then a turn costs what
+                is new. Other messages, fewer or in another order are noticed by both.
 
         Raises:
             ConfigError: An argument or environment variable cannot be used.
@@ -148,6 +153,7 @@ class Session(Bodies):
             on_event=on_event,
             is_strict=strict,
             unrecorded=unrecorded,
+            history=history,
         )
         return cls._resume(Home.at(root, session_id, agent_id), settings, parent)
 
@@ -162,7 +168,9 @@ class Session(Bodies):
             if log.skipped:
                 logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
             keeps_history = settings.unrecorded == "history"
-            engine = Engine(journal, settings.policy, keeps_history=keeps_history)
+            engine = Engine(
+                journal, settings.policy, keeps_history=keeps_history, history=settings.history
+            )
             if parent is not None:
                 state = parent.state if isinstance(parent, Session) else parent.clone()
                 engine.expect_gaps(state)
@@ -315,7 +323,9 @@ class Session(Bodies):
             InvalidMessageError: ``messages`` cannot be a message list.
             TranscriptError: With ``strict``, when recording failed.
         """
-        _, report = self._enforce(messages, rule="seen")
+        self._check_open()
+        report = self._engine.mark_seen(messages)
+        announce(report, self._settings.on_event)
         self._reports.set(report)
 
     def withdraw(self) -> int:
@@ -349,6 +359,21 @@ class Session(Bodies):
         announce(report, self._settings.on_event)
         self._reports.set(report)
         return withdrawn
+
+    def trim(self) -> None:
+        """Let go of the messages, texts and bodies that are kept from turn to turn.
+
+        They make the next turn cheap and keep alive what the host has replaced or dropped, in the
+        mode ``append_only`` the whole conversation and what was made of it. No decision is
+        forgotten: the next turn costs a full pass, and a replaced message is another object then.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "s", history="append_only")
+            >>> messages = session.enforce([{"role": "user", "content": "hello"}])
+            >>> session.trim()
+        """
+        self._engine.trim()
 
     def adopt_records(self, records: Iterable[ParsedRecord]) -> None:
         """Take over decisions that are recorded somewhere else than under this session's root.
@@ -431,10 +456,8 @@ class Session(Bodies):
         announce(report, self._settings.on_event)
         return result, report
 
-    def _enforce(
-        self, messages: Sequence[Any], rule: Literal["seen"] | None = None
-    ) -> tuple[list[Any], EnforcementReport]:
+    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
         self._check_open()
-        output, report = self._engine.enforce(messages, rule)
+        output, report = self._engine.enforce(messages)
         announce(report, self._settings.on_event)
         return output, report

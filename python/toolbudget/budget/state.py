@@ -41,7 +41,7 @@ class ContentReplacementState:
         (frozenset(), {})
     """
 
-    __slots__ = ("_by_id", "_by_length", "_epoch", "_latest", "_unapplied")
+    __slots__ = ("_by_id", "_by_length", "_epoch", "_latest", "_unapplied", "_unframed")
 
     def __init__(self) -> None:
         """Start without any decision."""
@@ -51,6 +51,16 @@ class ContentReplacementState:
         self._unapplied: dict[str, str] = {}
         # A decision stays for good, unless it is taken back: then this is another object.
         self._epoch = object()
+        self._unframed = 0
+
+    @property
+    def token(self) -> tuple[object, int]:
+        """What stays equal as long as nothing has changed about results that are decided.
+
+        A decision may be taken back. And a result that was kept counts as a reference once a
+        replacement of the same text is known, if it does not look like one by itself.
+        """
+        return self._epoch, self._unframed
 
     @property
     def decisions(self) -> Mapping[Key, str | None]:
@@ -110,6 +120,7 @@ class ContentReplacementState:
             return
         self._latest[key.tool_use_id] = replacement
         self._by_length.setdefault(len(replacement), set()).add(replacement)
+        self._unframed += not core.is_framed_reference(replacement)
         if self._unapplied.get(key.tool_use_id) == replacement:
             del self._unapplied[key.tool_use_id]
 

@@ -28,7 +28,7 @@ class DeclaredLimits:
         (40000, 100000, 30000)
     """
 
-    __slots__ = ("_limits",)
+    __slots__ = ("_limits", "version")
 
     def __init__(self, declared_limits: Mapping[str, float] | None = None) -> None:
         """Take the host's limits in characters by tool name; ``math.inf`` exempts a tool.
@@ -36,6 +36,8 @@ class DeclaredLimits:
         Raises:
             ConfigError: It is no mapping, a name is no text, or a limit is no positive number.
         """
+        self.version = 0
+        """Another number after each declaration that changed something."""
         self._limits: dict[str, float] = {}
         if declared_limits is not None:
             self._limits = named_limits(declared_limits, "declared_limits")
@@ -56,5 +58,7 @@ class DeclaredLimits:
             ConfigError: The limit is no positive number.
         """
         number = positive_number(declared_limit, "declared_limit")
-        self._limits[name] = number
+        if self._limits.get(name) != number:
+            self._limits[name] = number
+            self.version += 1
         return number

@@ -3,6 +3,7 @@
 //! Here Python's objects are read and handed on; every decision is made in the core. The
 //! signatures and their documentation are in `_native.pyi`.
 
+mod again;
 mod cache;
 mod classes;
 mod collect;
@@ -19,6 +20,7 @@ mod knowledge;
 mod known;
 mod number;
 mod options;
+mod outline;
 mod plan;
 mod plan_items;
 mod prepared;
@@ -41,7 +43,7 @@ mod _native {
     use crate::guard::{self, guarded};
     use crate::json_scan::JsonScan;
     use crate::raw::Readers;
-    use crate::{number, replacement, text};
+    use crate::{number, raw, replacement, text};
 
     #[pymodule_export]
     use crate::cache::FingerprintCache;
@@ -164,6 +166,30 @@ mod _native {
         changes: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(messages.py(), || crate::rewrite::rewrite(messages, changes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, changes, earlier))]
+    fn rewrite_again<'py>(
+        messages: &Bound<'py, PyAny>,
+        changes: &Bound<'py, PyAny>,
+        earlier: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
+        guarded(messages.py(), || {
+            crate::rewrite::rewrite_again(messages, changes, earlier)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages))]
+    fn outline<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || crate::outline::outline(messages))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, beginning))]
+    fn begins_with(messages: &Bound<'_, PyList>, beginning: &Bound<'_, PyList>) -> PyResult<bool> {
+        guarded(messages.py(), || Ok(raw::begins_with(messages, beginning)))
     }
 
     #[pyfunction]

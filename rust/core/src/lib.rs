@@ -31,6 +31,7 @@ mod hash;
 mod ids;
 pub mod json;
 mod limit;
+mod outline;
 mod plan;
 mod preview;
 mod replacement;
@@ -46,6 +47,7 @@ pub use decision::{Decision, Key, Recorded, Rule};
 pub use fingerprint::{Fingerprint, Fingerprinter, TextHash};
 pub use group::Chain;
 pub use limit::Limit;
+pub use outline::{Drawer, Outline};
 pub use plan::{Choice, Knowledge, Options, Plan, plan};
 pub use preview::{Preview, cut_preview, preview_window_chars};
 pub use replacement::{

@@ -26,6 +26,7 @@ from toolbudget._core.pure.decision import (
     Rule,
 )
 from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
+from toolbudget._core.pure.outline import Outline, begins_with, outline
 from toolbudget._core.pure.plan import Plan, plan
 from toolbudget._core.pure.preview import cut_preview
 from toolbudget._core.pure.replacement import (
@@ -33,7 +34,7 @@ from toolbudget._core.pure.replacement import (
     build_replacement,
     is_framed_reference,
 )
-from toolbudget._core.pure.rewrite import Change, replace_content, rewrite
+from toolbudget._core.pure.rewrite import Change, replace_content, rewrite, rewrite_again
 from toolbudget._core.pure.select import select_largest
 from toolbudget._core.pure.size import utf8_length
 
@@ -53,22 +54,26 @@ __all__ = [
     "JsonScan",
     "Key",
     "Known",
+    "Outline",
     "Plan",
     "PlanOptions",
     "Prepared",
     "Rule",
     "Standing",
     "Survey",
+    "begins_with",
     "build_replacement",
     "collect",
     "columns",
     "cut_preview",
     "fingerprint",
     "is_framed_reference",
+    "outline",
     "plan",
     "plan_json",
     "replace_content",
     "rewrite",
+    "rewrite_again",
     "rewrite_json",
     "rewrite_json_segments",
     "scan_json",

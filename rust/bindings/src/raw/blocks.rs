@@ -152,6 +152,17 @@ impl BlockReader {
     }
 }
 
+impl<T> Read<T> {
+    /// The same of something else, for what is no block.
+    pub(crate) fn without_block<U>(self) -> Read<U> {
+        match self {
+            Self::End => Read::End,
+            Self::Other => Read::Other,
+            Self::Block(_) | Self::Odd => Read::Odd,
+        }
+    }
+}
+
 impl Read<*mut ffi::PyObject> {
     /// What is to be said of an item that is no dict.
     fn into_end_or_odd<T>(self) -> Read<T> {

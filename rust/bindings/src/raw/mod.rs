@@ -13,12 +13,14 @@
 
 mod blocks;
 mod layout;
+mod lists;
 mod messages;
 mod slotted;
 mod text;
 mod tuples;
 
 pub(crate) use blocks::{BlockReader, Read, ToolResult};
+pub(crate) use lists::begins_with;
 pub(crate) use messages::{MessageReader, PlainMessage};
 pub(crate) use slotted::SlottedClass;
 pub(crate) use text::{first_char, is_same_text};
