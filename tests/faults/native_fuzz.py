@@ -221,6 +221,10 @@ class _Maker:
             "estimate_tokens": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
+            "measure": lambda: (
+                [odd([odd(self.text()), odd(self.text())]), odd("tokens")],
+                {},
+            ),
             "plan": lambda: ([messages, odd(self.known()), odd(self.options())], {}),
             "replace_content": lambda: ([odd(self.content()), odd("short")], {}),
             "rewrite": lambda: ([messages, odd(self.changes())], {}),

@@ -54,6 +54,7 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "estimate_tokens": (([_TEXT],), {}),
     "fingerprint": (([_TEXT],), {}),
     "is_framed_reference": ((_TEXT,), {}),
+    "measure": (([_TEXT], "tokens"), {}),
     "plan": ((_MESSAGES, Known({}, {}), _OPTIONS), {}),
     "replace_content": ((_TEXT, "short"), {}),
     "rewrite": ((_MESSAGES, [Change(0, 0, "short")]), {}),

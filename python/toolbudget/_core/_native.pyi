@@ -17,6 +17,7 @@ from toolbudget._core.pure import (
     Plan,
     PlanOptions,
     Survey,
+    Unit,
 )
 
 _Item = TypeVar("_Item")
@@ -31,6 +32,7 @@ __all__ = [
     "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
+    "measure",
     "plan",
     "plan_json",
     "replace_content",
@@ -173,6 +175,14 @@ def estimate_tokens(parts: Iterable[str]) -> int:
     Example:
         >>> estimate_tokens(["Hello, ", "\u65e5\u672c"])
         6
+    """
+
+def measure(parts: Sequence[str], unit: Unit) -> int:
+    """Measure the text that ``parts`` make when they are joined.
+
+    Example:
+        >>> [measure(["ab", "c"], unit) for unit in ("chars", "tokens", "bytes")]
+        [3, 2, 3]
     """
 
 def build_replacement(

@@ -12,7 +12,7 @@ from toolbudget import _core as core
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
-    from toolbudget._core.pure import Accounting, Plan
+    from toolbudget._core.pure import Plan, PlanOptions
     from toolbudget.budget.journal import Transaction
     from toolbudget.budget.storing import StoreOutcome
 
@@ -20,11 +20,15 @@ __all__ = ["report_of"]
 
 
 def report_of(
-    transaction: Transaction, *, limit: float, accounting: Accounting, started_s: float
+    transaction: Transaction, options: PlanOptions | None, *, started_s: float
 ) -> EnforcementReport:
-    """Sum up a call that began at ``started_s`` of ``time.perf_counter``."""
+    """Sum up a call that began at ``started_s`` of ``time.perf_counter``.
+
+    ``options`` are those of the plan; ``None`` for the gate, which has no groups.
+    """
     plan, outcome = transaction.plan, transaction.outcome
-    _settle_totals(outcome, accounting)
+    if options is not None:
+        _settle_totals(outcome, options)
     replaced = sum(len(item.choice.occurrences) for item in outcome.replaced)
     followed = sum(len(item.choice.followers) for item in outcome.replaced)
     gained = plan.chars_gained + sum(
@@ -44,7 +48,7 @@ def report_of(
         skipped_by_reason=MappingProxyType(dict(skipped)),
         chars_before=plan.chars_before,
         chars_after=plan.chars_before - gained,
-        over_limit_chars=_over_limit_chars(plan, limit, accounting),
+        over_limit_chars=0 if options is None else _over_limit(plan, options),
         bytes_stored=outcome.bytes_stored,
         failures=tuple(transaction.failures),
         newly_replaced=tuple(item.record() for item in outcome.replaced),
@@ -52,22 +56,29 @@ def report_of(
     )
 
 
-def _over_limit_chars(plan: Plan, limit: float, accounting: Accounting) -> int:
+def _over_limit(plan: Plan, options: PlanOptions) -> int:
+    limit, accounting = options.limit, options.accounting
     over = core.totals_over(plan.totals, limit, accounting)
     return sum(math.ceil(totals.visible(accounting) - limit) for totals in over)
 
 
-def _settle_totals(outcome: StoreOutcome, accounting: Accounting) -> None:
+def _settle_totals(outcome: StoreOutcome, options: PlanOptions) -> None:
     """Correct what the plan reckoned with by what the store came to do."""
+    is_shown = options.accounting == "visible"
     for choice in outcome.kept:
-        shown = len(choice.replacement) if accounting == "visible" else 0
-        choice.totals.gained -= (choice.size - shown) * len(choice.occurrences)
+        size = core.measure(choice.occurrences[0].parts, options.unit)
+        replacement_size = core.measure((choice.replacement,), options.unit)
+        shown = replacement_size if is_shown else 0
+        choice.totals.gained -= (size - shown) * len(choice.occurrences)
         for _, totals in choice.followers:
-            totals.standing -= len(choice.replacement)
-            totals.frozen += choice.size
+            totals.standing -= replacement_size
+            totals.frozen += size
     for item in outcome.replaced:
-        longer = len(item.replacement) - len(item.choice.replacement)
-        if accounting == "visible":
+        if item.replacement == item.choice.replacement:
+            continue
+        longer = core.measure((item.replacement,), options.unit)
+        longer -= core.measure((item.choice.replacement,), options.unit)
+        if is_shown:
             item.choice.totals.gained -= longer * len(item.choice.occurrences)
         for _, totals in item.choice.followers:
             totals.standing += longer

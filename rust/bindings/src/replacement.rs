@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Original, preview_window_chars};
+use toolbudget_core::{Original, Unit, preview_window_chars};
 
 use crate::classes::Classes;
 use crate::items::Items;
@@ -30,7 +30,12 @@ pub(crate) fn fingerprint<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
 
 /// Estimates the tokens of the text that `parts` make when they are joined.
 pub(crate) fn estimate_tokens(parts: &Bound<'_, PyAny>) -> PyResult<u64> {
-    text::estimate_tokens(&texts(parts)?)
+    text::measure(&texts(parts)?, Unit::Tokens)
+}
+
+/// Measures the text that `parts` make when they are joined.
+pub(crate) fn measure(parts: &Bound<'_, PyAny>, unit: &Bound<'_, PyAny>) -> PyResult<u64> {
+    text::measure(&texts(parts)?, options::read_unit(unit)?)
 }
 
 fn texts<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {

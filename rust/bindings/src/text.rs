@@ -13,7 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{PyTypeInfo as _, intern};
 use toolbudget_core::{
-    Fingerprint, Fingerprinter, REFERENCE_MAX_CHARS, TokenEstimator, is_framed_reference,
+    Fingerprint, Fingerprinter, Measure, REFERENCE_MAX_CHARS, Unit, is_framed_reference,
 };
 
 use crate::raw::{first_char, is_same_text};
@@ -137,19 +137,19 @@ pub(crate) fn fingerprint(parts: &[Bound<'_, PyString>]) -> PyResult<Fingerprint
     Ok(fingerprinter.finish())
 }
 
-/// Estimates the tokens of the text that `parts` make when they are joined, without joining them.
-pub(crate) fn estimate_tokens(parts: &[Bound<'_, PyString>]) -> PyResult<u64> {
-    let mut estimator = TokenEstimator::new();
+/// Measures the text that `parts` make when they are joined, without joining them.
+pub(crate) fn measure(parts: &[Bound<'_, PyString>], unit: Unit) -> PyResult<u64> {
+    let mut measure = Measure::new(unit);
     for text in parts {
         if is_ascii(text)? {
-            estimator.push(text.to_str()?.as_bytes());
+            measure.push(text.to_str()?.as_bytes());
             continue;
         }
         for range in toolbudget_core::pieces(text.code_point_len()?) {
-            estimator.push(Wtf8::of(&slice(text, range)?)?.as_bytes()?);
+            measure.push(Wtf8::of(&slice(text, range)?)?.as_bytes()?);
         }
     }
-    Ok(estimator.finish())
+    Ok(measure.finish())
 }
 
 /// The first `max_chars` characters of `text`; the text itself if it has no more.

@@ -36,6 +36,7 @@ mod select;
 mod size;
 mod text;
 mod tokens;
+mod unit;
 
 pub use calls::{Call, is_code_caller};
 pub use choose::{Accounting, Budget, Built, Choosable, Chosen, Totals, choose};
@@ -53,3 +54,4 @@ pub use select::select_largest;
 pub use size::{count_chars, pieces};
 pub use text::Text;
 pub use tokens::TokenEstimator;
+pub use unit::{Measure, Unit};

@@ -24,8 +24,38 @@ use ascii::{Before, hundredths};
 pub struct TokenEstimator {
     hundredths: u64,
     before: Before,
-    /// The last character if it is not ASCII, else 0.
+    /// The last whole character if it is not ASCII, else 0.
     previous_wide: u32,
+    open: Open,
+}
+
+/// A character that is not ASCII, as far as it has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    bits: u32,
+    missing_bytes: u8,
+}
+
+impl Open {
+    /// What it is with one more byte: the next one of this character, or the first of another.
+    fn with(self, byte: u8) -> Self {
+        if self.missing_bytes > 0 && is_continuation(byte) {
+            return Self {
+                bits: self.bits << 6 | u32::from(byte & 0x3F),
+                missing_bytes: self.missing_bytes - 1,
+            };
+        }
+        let missing_bytes = match byte {
+            ..0xC0 => 0,
+            0xC0..0xE0 => 1,
+            0xE0..0xF0 => 2,
+            0xF0.. => 3,
+        };
+        Self {
+            bits: u32::from(byte) & (0x3F >> missing_bytes),
+            missing_bytes,
+        }
+    }
 }
 
 impl TokenEstimator {
@@ -35,7 +65,7 @@ impl TokenEstimator {
         Self::default()
     }
 
-    /// Adds the next piece in WTF-8, which ends where a character does.
+    /// Adds the next piece in WTF-8, which may end inside a character.
     pub fn push(&mut self, piece: &[u8]) {
         let mut rest = piece;
         while !rest.is_empty() {
@@ -62,27 +92,19 @@ impl TokenEstimator {
             .saturating_add(hundredths(self.before, text));
         self.before = self.before.after(text);
         self.previous_wide = 0;
+        self.open = Open::default();
     }
 
-    /// Adds characters of which none is ASCII.
+    /// Adds bytes of characters that are not ASCII.
     fn push_wide(&mut self, text: &[u8]) {
-        let mut rest = text;
-        while let Some((first, behind)) = rest.split_first() {
-            let length = behind
-                .iter()
-                .take(3)
-                .take_while(|&&byte| is_continuation(byte))
-                .count();
-            let (continuations, behind) = behind.split_at(length);
-            let character = continuations.iter().fold(
-                u32::from(*first) & (0x7F >> (length + 1)),
-                |character, &byte| character << 6 | u32::from(byte & 0x3F),
-            );
-            let is_repeated = character == self.previous_wide;
-            let weight = wide_hundredths(character, is_repeated);
-            self.hundredths = self.hundredths.saturating_add(weight);
-            self.previous_wide = character;
-            rest = behind;
+        for &byte in text {
+            self.open = self.open.with(byte);
+            if self.open.missing_bytes == 0 {
+                let character = self.open.bits;
+                let weight = wide_hundredths(character, character == self.previous_wide);
+                self.hundredths = self.hundredths.saturating_add(weight);
+                self.previous_wide = character;
+            }
         }
         if !text.is_empty() {
             self.before = Before::WIDE;

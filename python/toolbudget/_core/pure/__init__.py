@@ -36,6 +36,7 @@ from toolbudget._core.pure.rewrite import Change, replace_content, rewrite
 from toolbudget._core.pure.select import select_largest
 from toolbudget._core.pure.size import utf8_length
 from toolbudget._core.pure.tokens import estimate_tokens
+from toolbudget._core.pure.unit import Unit, measure
 
 __all__ = [
     "REFERENCE_MAX_CHARS",
@@ -57,12 +58,14 @@ __all__ = [
     "Prepared",
     "Rule",
     "Survey",
+    "Unit",
     "build_replacement",
     "collect",
     "cut_preview",
     "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
+    "measure",
     "plan",
     "plan_json",
     "replace_content",
