@@ -222,8 +222,13 @@ class _Maker:
                 {},
             ),
             "cut_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
+            "estimate_tokens": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
+            "measure": lambda: (
+                [odd([odd(self.text()), odd(self.text())]), odd("tokens")],
+                {},
+            ),
             "plan": lambda: ([messages, odd(self.known()), odd(self.options())], {}),
             "begins_with": lambda: ([messages, odd(self.messages())], {}),
             "outline": lambda: ([messages], {}),

@@ -19,6 +19,7 @@ from toolbudget._core.pure import (
     Plan,
     PlanOptions,
     Survey,
+    Unit,
 )
 
 _Item = TypeVar("_Item")
@@ -32,8 +33,10 @@ __all__ = [
     "collect",
     "columns",
     "cut_preview",
+    "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
+    "measure",
     "outline",
     "plan",
     "plan_json",
@@ -167,6 +170,25 @@ def fingerprint(parts: Iterable[str]) -> Fingerprint:
     Example:
         >>> fingerprint(["ab", "c"]) == fingerprint(["abc"])
         True
+    """
+
+def estimate_tokens(parts: Iterable[str]) -> int:
+    """Estimate the tokens of the text that ``parts`` make when they are joined, rounded up.
+
+    Args:
+        parts: Any texts; ASCII is weighed where it lies, other text in bounded pieces.
+
+    Example:
+        >>> estimate_tokens(["Hello, ", "\u65e5\u672c"])
+        6
+    """
+
+def measure(parts: Sequence[str], unit: Unit) -> int:
+    """Measure the text that ``parts`` make when they are joined.
+
+    Example:
+        >>> [measure(["ab", "c"], unit) for unit in ("chars", "tokens", "bytes")]
+        [3, 2, 3]
     """
 
 def build_replacement(

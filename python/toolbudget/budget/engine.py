@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import threading
 import time
 from contextlib import contextmanager
@@ -61,6 +60,7 @@ class Engine:
     ) -> None:
         """Begin before the first enforcement."""
         self.policy = policy
+        self._unit = policy.limits.unit
         self._journal = journal
         self._keeps_history = keeps_history
         self._parent_state: ContentReplacementState | None = None
@@ -69,7 +69,7 @@ class Engine:
         self._lock = threading.RLock()
         self._is_deciding = False
         # Limits by tool, as far as they are the same at every call.
-        self._fixed_limits_chars: dict[str, float] = {}
+        self._fixed_limits: dict[str, float] = {}
         # The options of a plan, if they are the same in every call.
         self._fixed_options: PlanOptions | None = None
 
@@ -125,19 +125,20 @@ class Engine:
         """
         if type(block) is not dict or type(tool_name) is not str or self._is_deciding:
             return False
-        limits_chars = self._fixed_limits_chars
-        limit_chars = limits_chars.get(tool_name)
-        if limit_chars is None:
+        limits = self._fixed_limits
+        limit = limits.get(tool_name)
+        if limit is None:
             if self.policy.limits.overrides is not None:
                 return False
-            limit_chars = self.policy.limit_chars(tool_name)
-            limits_chars[tool_name] = limit_chars
+            limit = self.policy.limit(tool_name)
+            limits[tool_name] = limit
         content, tool_use_id = block.get("content"), block.get("tool_use_id")
         if type(content) is not str or type(tool_use_id) is not str:
             return False
         kind, journal = block.get("type"), self._journal
         return (
-            len(content) <= limit_chars
+            (len(content) if self._unit == "chars" else core.measure((content,), self._unit))
+            <= limit
             and content[:1] not in _NOT_AT_ONCE
             and not content.isspace()
             and type(kind) is str
@@ -159,7 +160,7 @@ class Engine:
         if declared_limit is not None:
             self.policy.declared.declare(tool_name, declared_limit)
             # A new one: what another thread works out at this moment goes into the old one.
-            self._fixed_limits_chars = {}
+            self._fixed_limits = {}
         options = self.policy.gate_options(tool_name)
         verdict = Verdict(block, None)
         journal = self._journal
@@ -182,7 +183,7 @@ class Engine:
         result = cast("dict[str, Any]", verdict.block)
         if done.outcome.replaced:
             result = replace_block(block, done.outcome.replaced[0].replacement)
-        report = report_of(done, limit=math.inf, accounting="visible", started_s=started_s)
+        report = report_of(done, None, started_s=started_s)
         return result, report
 
     def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
@@ -203,13 +204,7 @@ class Engine:
             self._keeps_history = False
             output = turn.rewrite(changes_of(done.plan, done.outcome))
             self._history.keep(turn, self._token(options))
-            report = report_of(
-                done,
-                limit=options.limit,
-                accounting=options.accounting,
-                started_s=started_s,
-                before=turn.sums,
-            )
+            report = report_of(done, options, started_s=started_s, before=turn.sums)
         return output, report
 
     def mark_seen(self, messages: Sequence[Any]) -> EnforcementReport:
@@ -226,9 +221,7 @@ class Engine:
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=True)
             journal.fingerprints = done.plan.fingerprints
             self._last.set_messages((), 0, tuple(messages))
-        return report_of(
-            done, limit=options.limit, accounting=options.accounting, started_s=started_s
-        )
+        return report_of(done, options, started_s=started_s)
 
     def enforce_json(
         self, body: bytes, put_together: Callable[[JsonScan, Sequence[Change]], _Output]
@@ -251,9 +244,7 @@ class Engine:
             self._keeps_history = False
             # Before another call takes over what is known about this body.
             output = put_together(scan, changes_of(done.plan, done.outcome))
-        report = report_of(
-            done, limit=options.limit, accounting=options.accounting, started_s=started_s
-        )
+        report = report_of(done, options, started_s=started_s)
         return output, report
 
     def withdraw(self) -> tuple[int, Failure | None]:

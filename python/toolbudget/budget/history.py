@@ -140,7 +140,7 @@ class Turn:
         if plan.decides:
             return False
         output, _ = core.rewrite_again(closed, plan.changes, self.rewritten)
-        past.sums.add(plan, options.limit, options.accounting)
+        past.sums.add(plan, options)
         past.grow(closed, cast("list[Any]", output), outline)
         return True
 

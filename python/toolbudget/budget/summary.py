@@ -13,7 +13,7 @@ from toolbudget import _core as core
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
-    from toolbudget._core.pure import Accounting, Plan
+    from toolbudget._core.pure import Plan, PlanOptions
     from toolbudget.budget.journal import Transaction
     from toolbudget.budget.storing import StoreOutcome
 
@@ -32,7 +32,7 @@ class Sums:
     chars_gained: int = 0
     over_limit_chars: int = 0
 
-    def add(self, plan: Plan, limit: float, accounting: Accounting) -> None:
+    def add(self, plan: Plan, options: PlanOptions) -> None:
         """Add what a plan that decides nothing has counted."""
         self.groups += len(plan.totals)
         self.candidates += plan.candidates
@@ -41,7 +41,7 @@ class Sums:
             self.skipped.update(plan.skipped)
         self.chars_before += plan.chars_before
         self.chars_gained += plan.chars_gained
-        self.over_limit_chars += _over_limit_chars(plan, limit, accounting)
+        self.over_limit_chars += _over_limit(plan, options)
 
 
 NOTHING: Final = Sums()
@@ -49,18 +49,19 @@ NOTHING: Final = Sums()
 
 def report_of(
     transaction: Transaction,
+    options: PlanOptions | None,
     *,
-    limit: float,
-    accounting: Accounting,
     started_s: float,
     before: Sums = NOTHING,
 ) -> EnforcementReport:
     """Sum up a call that began at ``started_s`` of ``time.perf_counter``.
 
-    ``before`` is about messages that stand before those that the plan was made of.
+    ``options`` are those of the plan; ``None`` for the gate, which has no groups. ``before`` is
+    about messages that stand before those that the plan was made of.
     """
     plan, outcome = transaction.plan, transaction.outcome
-    _settle_totals(outcome, accounting)
+    if options is not None:
+        _settle_totals(outcome, options)
     replaced = followed = 0
     gained = before.chars_gained + plan.chars_gained
     for item in outcome.replaced:
@@ -74,6 +75,7 @@ def report_of(
     skipped = dict[str, int](before.skipped)
     for reason, count in plan.skipped.items():
         skipped[reason] = skipped.get(reason, 0) + count
+    over_limit = 0 if options is None else _over_limit(plan, options)
     return EnforcementReport(
         groups=before.groups + len(plan.totals),
         candidates=candidates,
@@ -84,7 +86,7 @@ def report_of(
         skipped_by_reason=MappingProxyType(skipped),
         chars_before=chars_before,
         chars_after=chars_before - gained,
-        over_limit_chars=before.over_limit_chars + _over_limit_chars(plan, limit, accounting),
+        over_limit_chars=before.over_limit_chars + over_limit,
         bytes_stored=outcome.bytes_stored,
         failures=tuple(transaction.failures),
         newly_replaced=tuple([item.record() for item in outcome.replaced]),
@@ -92,24 +94,31 @@ def report_of(
     )
 
 
-def _over_limit_chars(plan: Plan, limit: float, accounting: Accounting) -> int:
+def _over_limit(plan: Plan, options: PlanOptions) -> int:
+    limit, accounting = options.limit, options.accounting
     over = core.totals_over(plan.totals, limit, accounting)
     if not over:
         return 0
     return sum(math.ceil(totals.visible(accounting) - limit) for totals in over)
 
 
-def _settle_totals(outcome: StoreOutcome, accounting: Accounting) -> None:
+def _settle_totals(outcome: StoreOutcome, options: PlanOptions) -> None:
     """Correct what the plan reckoned with by what the store came to do."""
+    is_shown = options.accounting == "visible"
     for choice in outcome.kept:
-        shown = len(choice.replacement) if accounting == "visible" else 0
-        choice.totals.gained -= (choice.size - shown) * len(choice.occurrences)
+        size = core.measure(choice.occurrences[0].parts, options.unit)
+        replacement_size = core.measure((choice.replacement,), options.unit)
+        shown = replacement_size if is_shown else 0
+        choice.totals.gained -= (size - shown) * len(choice.occurrences)
         for _, totals in choice.followers:
-            totals.standing -= len(choice.replacement)
-            totals.frozen += choice.size
+            totals.standing -= replacement_size
+            totals.frozen += size
     for item in outcome.replaced:
-        longer = len(item.replacement) - len(item.choice.replacement)
-        if accounting == "visible":
+        if item.replacement == item.choice.replacement:
+            continue
+        longer = core.measure((item.replacement,), options.unit)
+        longer -= core.measure((item.choice.replacement,), options.unit)
+        if is_shown:
             item.choice.totals.gained -= longer * len(item.choice.occurrences)
         for _, totals in item.choice.followers:
             totals.standing += longer

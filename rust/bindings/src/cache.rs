@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use toolbudget_core::{Decision, Fingerprint, Recorded as _};
+use toolbudget_core::{Decision, Fingerprint, Recorded as _, Unit};
 
 use crate::classes::Classes;
 use crate::guard::guarded;
@@ -112,7 +112,9 @@ struct Entry {
     call: u64,
     fingerprint: Fingerprint,
     is_framed: bool,
-    /// The same as Python has it, once it was asked for.
+    /// Its size in another unit than characters, once it was asked for.
+    measured: Option<(Unit, u64)>,
+    /// The fingerprint as Python has it, once it was asked for.
     object: Option<Py<PyAny>>,
     /// What was decided about the text together with an id.
     decided: Option<Decided>,
@@ -211,6 +213,7 @@ impl Memory {
             call: 0,
             fingerprint,
             is_framed: text::is_framed(py, texts.parts())?,
+            measured: None,
             object: None,
             decided: None,
         };
@@ -222,6 +225,24 @@ impl Memory {
 
     pub(crate) fn fingerprint(&self, index: usize) -> Fingerprint {
         self.entries[index].fingerprint
+    }
+
+    /// The size of an entry's text, which `parts` make, in another unit than characters.
+    pub(crate) fn measure(
+        &mut self,
+        index: usize,
+        parts: &[Bound<'_, PyString>],
+        unit: Unit,
+    ) -> PyResult<u64> {
+        let entry = &mut self.entries[index];
+        if let Some((known, size)) = entry.measured
+            && known == unit
+        {
+            return Ok(size);
+        }
+        let size = text::measure(parts, unit)?;
+        entry.measured = Some((unit, size));
+        Ok(size)
     }
 
     /// Whether the text looks like another program's reference.

@@ -2,13 +2,14 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::slice;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toolbudget_core::json::{JsonName, ResultSpan, text_of};
+use toolbudget_core::json::{JsonName, ResultSpan, measure_spans, text_of};
 use toolbudget_core::{
-    Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, is_framed_reference,
+    Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, Unit, is_framed_reference,
 };
 
 use crate::classes::Classes;
@@ -144,6 +145,20 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
     type Recorded = PyReplacement<'py>;
     type Built = Replacement;
     type Error = PyErr;
+
+    fn measure(&mut self, candidate: usize, unit: Unit) -> PyResult<u64> {
+        if let Some(size) = self.standing.size(candidate, unit) {
+            return Ok(size);
+        }
+        let spans = self.scan.scan.texts_of(self.result(candidate));
+        let size = measure_spans(spans, self.body, unit);
+        self.standing.set_size(candidate, unit, size);
+        Ok(size)
+    }
+
+    fn measure_recorded(&mut self, recorded: &PyReplacement<'py>, unit: Unit) -> PyResult<u64> {
+        text::measure(slice::from_ref(recorded.as_object()), unit)
+    }
 
     fn fingerprint(&mut self, candidate: usize) -> PyResult<Fingerprint> {
         Ok(self.scan.fingerprints[candidate])

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::slice;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement};
+use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement, Unit};
 
 use crate::cache::Memory;
 use crate::classes::Classes;
@@ -100,6 +101,16 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     type Recorded = PyReplacement<'py>;
     type Built = Replacement;
     type Error = PyErr;
+
+    fn measure(&mut self, candidate: usize, unit: Unit) -> PyResult<u64> {
+        let entry = self.entry(candidate)?;
+        let parts = self.place(candidate).texts.parts();
+        self.memory.measure(entry, parts, unit)
+    }
+
+    fn measure_recorded(&mut self, recorded: &PyReplacement<'py>, unit: Unit) -> PyResult<u64> {
+        text::measure(slice::from_ref(recorded.as_object()), unit)
+    }
 
     fn fingerprint(&mut self, candidate: usize) -> PyResult<Fingerprint> {
         let entry = self.entry(candidate)?;

@@ -88,6 +88,18 @@ mod _native {
     }
 
     #[pyfunction]
+    #[pyo3(signature = (parts))]
+    fn estimate_tokens(parts: &Bound<'_, PyAny>) -> PyResult<u64> {
+        guarded(parts.py(), || replacement::estimate_tokens(parts))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (parts, unit))]
+    fn measure(parts: &Bound<'_, PyAny>, unit: &Bound<'_, PyAny>) -> PyResult<u64> {
+        guarded(parts.py(), || replacement::measure(parts, unit))
+    }
+
+    #[pyfunction]
     #[pyo3(signature = (text, path, *, preview_bytes, reader_hint=None, size_bytes=None))]
     fn build_replacement<'py>(
         text: &Bound<'py, PyString>,

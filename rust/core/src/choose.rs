@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::limit::Limit;
 use crate::replacement::{FRAME_CHARS, Replacement};
+use crate::unit::{Measure, Unit};
 
 /// Shares of the preview's size, tried in this order until the group fits.
 const PREVIEW_STEPS_PERCENT: [i128; 5] = [100, 50, 25, 10, 0];
@@ -20,15 +21,17 @@ pub enum Accounting {
 /// By which limits to choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// The largest size of a group in characters.
+    /// The largest size of a group, in the unit.
     pub limit: Limit,
     /// Size of a preview before any shrinking.
     pub preview_bytes: i128,
     /// What counts towards the limit.
     pub accounting: Accounting,
+    /// What the limit and the totals count. The order of the choice is that of characters.
+    pub unit: Unit,
 }
 
-/// Characters of one group by kind; exempt results are in none of them.
+/// Sizes of one group by kind, in the unit of its limit; exempt results are in none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Kept results.
@@ -58,14 +61,16 @@ impl Totals {
 pub struct Choosable {
     /// Characters of its text.
     pub size_chars: u64,
+    /// The size of its text in the unit of the limit.
+    pub size: u64,
     /// How often it stands in its group.
     pub occurrences: usize,
 }
 
 impl Choosable {
-    /// Characters of all its occurrences together.
-    pub(crate) fn total_chars(self) -> i128 {
-        times(i128::from(self.size_chars), self.occurrences)
+    /// The size of all its occurrences together, in the unit of the limit.
+    pub(crate) fn total(self) -> i128 {
+        times(i128::from(self.size), self.occurrences)
     }
 }
 
@@ -73,11 +78,26 @@ impl Choosable {
 pub trait Built {
     /// Its characters.
     fn size_chars(&self) -> u64;
+
+    /// Its size in another unit than characters.
+    fn measure(&self, unit: Unit) -> u64;
+
+    /// Its size in any unit.
+    fn size(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::Chars => self.size_chars(),
+            Unit::Tokens | Unit::Bytes => self.measure(unit),
+        }
+    }
 }
 
 impl Built for Replacement {
     fn size_chars(&self) -> u64 {
         self.size_chars
+    }
+
+    fn measure(&self, unit: Unit) -> u64 {
+        Measure::of(&self.text, unit)
     }
 }
 
@@ -100,17 +120,25 @@ pub struct Chosen<B> {
 /// Those of `build`.
 ///
 /// ```
-/// use toolbudget_core::{Accounting, Budget, Built, Choosable, Totals, choose};
+/// use toolbudget_core::{Accounting, Budget, Built, Choosable, Totals, Unit, choose};
 ///
 /// struct Text(u64);
 /// impl Built for Text {
 ///     fn size_chars(&self) -> u64 {
 ///         self.0
 ///     }
+///     fn measure(&self, _: Unit) -> u64 {
+///         self.0
+///     }
 /// }
 ///
-/// let items = [300, 900].map(|size_chars| Choosable { size_chars, occurrences: 1 });
-/// let budget = Budget { limit: 600.into(), preview_bytes: 400, accounting: Accounting::Visible };
+/// let items = [300, 900].map(|size| Choosable { size_chars: size, size, occurrences: 1 });
+/// let budget = Budget {
+///     limit: 600.into(),
+///     preview_bytes: 400,
+///     accounting: Accounting::Visible,
+///     unit: Unit::Chars,
+/// };
 /// let mut totals = Totals { fresh: 1_200, ..Totals::default() };
 /// let chosen = choose(&items, &mut totals, &budget, |_, preview_bytes| {
 ///     Ok::<_, ()>(Text(100 + preview_bytes as u64))
@@ -201,18 +229,19 @@ impl<'a, B: Built> Attempt<'a, B> {
         if built.size_chars() >= item.size_chars {
             return;
         }
-        let shown_chars = match self.budget.accounting {
-            Accounting::Visible => built.size_chars(),
+        let shown = match self.budget.accounting {
+            Accounting::Visible => built.size(self.budget.unit),
             Accounting::Originals => 0,
         };
-        let gain = i128::from(item.size_chars - shown_chars);
+        // Of other units a text with fewer characters may have more.
+        let gain = i128::from(item.size) - i128::from(shown);
         self.visible = self.visible.saturating_sub(times(gain, item.occurrences));
         self.taken.push((index, built));
     }
 }
 
-fn times(chars: i128, occurrences: usize) -> i128 {
-    chars.saturating_mul(i128::try_from(occurrences).unwrap_or(i128::MAX))
+fn times(size: i128, occurrences: usize) -> i128 {
+    size.saturating_mul(i128::try_from(occurrences).unwrap_or(i128::MAX))
 }
 
 #[cfg(test)]

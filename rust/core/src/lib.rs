@@ -38,6 +38,8 @@ mod replacement;
 mod select;
 mod size;
 mod text;
+mod tokens;
+mod unit;
 
 pub use calls::{Call, is_code_caller};
 pub use choose::{Accounting, Budget, Built, Choosable, Chosen, Totals, choose};
@@ -56,3 +58,5 @@ pub use replacement::{
 pub use select::select_largest;
 pub use size::{count_chars, pieces};
 pub use text::Text;
+pub use tokens::TokenEstimator;
+pub use unit::{Measure, Unit};

@@ -37,6 +37,8 @@ from toolbudget._core.pure.replacement import (
 from toolbudget._core.pure.rewrite import Change, replace_content, rewrite, rewrite_again
 from toolbudget._core.pure.select import select_largest
 from toolbudget._core.pure.size import utf8_length
+from toolbudget._core.pure.tokens import estimate_tokens
+from toolbudget._core.pure.unit import Unit, measure
 
 __all__ = [
     "REFERENCE_MAX_CHARS",
@@ -61,13 +63,16 @@ __all__ = [
     "Rule",
     "Standing",
     "Survey",
+    "Unit",
     "begins_with",
     "build_replacement",
     "collect",
     "columns",
     "cut_preview",
+    "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
+    "measure",
     "outline",
     "plan",
     "plan_json",

@@ -12,11 +12,16 @@ impl Built for Length {
     fn size_chars(&self) -> u64 {
         self.0
     }
+
+    fn measure(&self, _: Unit) -> u64 {
+        self.0
+    }
 }
 
 fn items(sizes: &[u64]) -> Vec<Choosable> {
     let choosable = |&size_chars| Choosable {
         size_chars,
+        size: size_chars,
         occurrences: 1,
     };
     sizes.iter().map(choosable).collect()
@@ -27,6 +32,7 @@ fn budget(limit: i128, preview_bytes: i128) -> Budget {
         limit: limit.into(),
         preview_bytes,
         accounting: Accounting::Visible,
+        unit: Unit::Chars,
     }
 }
 
@@ -128,6 +134,7 @@ fn the_plain_rule_counts_originals_only() {
 fn every_occurrence_gains() {
     let item = Choosable {
         size_chars: 1_000,
+        size: 1_000,
         occurrences: 3,
     };
     let mut totals = fresh(&[3_000]);
@@ -163,6 +170,7 @@ fn an_error_of_the_builder_ends_the_choice() {
 fn extreme_numbers_do_not_overflow() {
     let item = Choosable {
         size_chars: u64::MAX,
+        size: u64::MAX,
         occurrences: usize::MAX,
     };
     for preview_bytes in [i128::MIN, i128::MAX] {
@@ -229,4 +237,38 @@ proptest! {
         let product = preview_bytes * percent;
         prop_assert_eq!(share_of(preview_bytes, percent), product.div_euclid(100));
     }
+}
+
+/// A replacement with so many characters and another size in the unit of the limit.
+struct Measured(u64, u64);
+
+impl Built for Measured {
+    fn size_chars(&self) -> u64 {
+        self.0
+    }
+
+    fn measure(&self, _: Unit) -> u64 {
+        self.1
+    }
+}
+
+#[test]
+fn characters_order_and_the_unit_counts() {
+    let items = [(1_000, 250), (900, 2_700), (400, 1_200)].map(|(size_chars, size)| Choosable {
+        size_chars,
+        size,
+        occurrences: 1,
+    });
+    let bytes = Budget {
+        unit: Unit::Bytes,
+        ..budget(1_700, 0)
+    };
+    let mut totals = fresh(&[250, 2_700, 1_200]);
+    let Ok(chosen) = choose(&items, &mut totals, &bytes, |_, _| {
+        Ok::<_, Infallible>(Measured(399, 300))
+    });
+    let taken: Vec<usize> = chosen.taken.iter().map(|(index, _)| *index).collect();
+    // The first one has the most characters, and more bytes behind it than before.
+    assert_eq!(taken, [0, 1, 2]);
+    assert_eq!(totals.gained, -50 + 2_400 + 900);
 }

@@ -7,6 +7,7 @@ use crate::collect::{Candidate, SkipReason, Survey};
 use crate::decision::{Decision, Key, Recorded as _, Rule};
 use crate::hash::{KeyMap, KeySet};
 use crate::replacement::{REFERENCE_MAX_CHARS, is_applicable};
+use crate::unit::Unit;
 
 /// What holds about a result, wherever it was decided.
 #[derive(Clone)]
@@ -68,7 +69,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             // As long as this call has decided nothing, only earlier ones can have done.
             let is_untouched = fresh.is_empty() && self.decided.is_empty();
             if is_untouched && !candidate.is_exempt && self.knowledge.is_surely_kept(index)? {
-                self.count_kept(index, false, &mut totals);
+                self.count_kept(index, false, &mut totals)?;
                 continue;
             }
             let fingerprint = self.knowledge.fingerprint(index)?;
@@ -118,41 +119,61 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             Decided::Earlier(Decision::Kept) => {
                 let is_exempt = self.candidate(index).is_exempt;
                 let is_reference = !is_exempt && self.is_reference(index)?;
-                self.count_kept(index, is_reference, totals);
-                return Ok(());
+                return self.count_kept(index, is_reference, totals);
             }
             Decided::Earlier(Decision::Replaced(replacement)) => {
-                self.reapply(index, replacement, totals);
+                self.reapply(index, replacement, totals)?;
             }
             Decided::Chosen(choice) => {
                 let choice = &mut self.plan.choices[choice];
                 choice.followers.push((index, group));
-                totals.standing += i128::from(choice.replacement.size_chars());
+                totals.standing += i128::from(choice.replacement.size(self.options.budget.unit));
             }
         }
         self.plan.candidates += 1;
         Ok(())
     }
 
-    fn reapply(&mut self, index: usize, replacement: K::Recorded, totals: &mut Totals) {
+    fn reapply(
+        &mut self,
+        index: usize,
+        replacement: K::Recorded,
+        totals: &mut Totals,
+    ) -> Result<(), K::Error> {
         let replacement_chars = i128::from(replacement.size_chars());
-        totals.standing += replacement_chars;
+        totals.standing += match self.options.budget.unit {
+            Unit::Chars => replacement_chars,
+            unit => self.knowledge.measure_recorded(&replacement, unit)?.into(),
+        };
         self.plan.chars_gained += i128::from(self.candidate(index).size_chars) - replacement_chars;
         self.plan.changes.push((index, replacement));
+        Ok(())
     }
 
     /// Counts a kept result: an exempt one not at all, a reference as a standing replacement.
-    fn count_kept(&mut self, index: usize, is_reference: bool, totals: &mut Totals) {
-        let candidate = self.candidate(index);
-        let size_chars = i128::from(candidate.size_chars);
-        if candidate.is_exempt {
+    fn count_kept(
+        &mut self,
+        index: usize,
+        is_reference: bool,
+        totals: &mut Totals,
+    ) -> Result<(), K::Error> {
+        if self.candidate(index).is_exempt {
             self.plan.skipped.add(SkipReason::Exempt);
         } else if is_reference {
             self.plan.skipped.add(SkipReason::Reference);
-            totals.standing += size_chars;
+            totals.standing += i128::from(self.size(index)?);
         } else {
             self.plan.candidates += 1;
-            totals.frozen += size_chars;
+            totals.frozen += i128::from(self.size(index)?);
+        }
+        Ok(())
+    }
+
+    /// The size of a candidate in the unit of the limit.
+    fn size(&mut self, index: usize) -> Result<u64, K::Error> {
+        match self.options.budget.unit {
+            Unit::Chars => Ok(self.candidate(index).size_chars),
+            unit => self.knowledge.measure(index, unit),
         }
     }
 
@@ -172,7 +193,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             self.decided.insert(key, Decided::Earlier(decision));
             self.plan.adoptions.push((index, foreign.clone()));
             self.plan.candidates += 1;
-            self.reapply(index, foreign, totals);
+            self.reapply(index, foreign, totals)?;
             return Ok(None);
         }
         let is_seen = match self.options.rule {
@@ -184,7 +205,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             return Ok(Some(key));
         }
         self.keep(index, key);
-        self.count_kept(index, is_reference, totals);
+        self.count_kept(index, is_reference, totals)?;
         Ok(None)
     }
 
@@ -219,10 +240,9 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         group: usize,
         totals: &mut Totals,
     ) -> Result<(), K::Error> {
-        totals.fresh = fresh
-            .iter()
-            .map(|item| self.choosable(item).total_chars())
-            .sum();
+        for item in &fresh {
+            totals.fresh += self.choosable(item)?.total();
+        }
         if self.options.leaves_fresh {
             return Ok(());
         }
@@ -266,10 +286,10 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 usable.push(position);
             }
         }
-        let items: Vec<Choosable> = usable
+        let items = usable
             .iter()
             .map(|&position| self.choosable(&fresh[position]))
-            .collect();
+            .collect::<Result<Vec<_>, _>>()?;
         let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
             let candidate = fresh[usable[item]].occurrences[0];
             self.knowledge.build(candidate, preview_bytes)
@@ -280,11 +300,13 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         Ok(Some(chosen))
     }
 
-    fn choosable(&self, fresh: &Fresh<K::Text>) -> Choosable {
-        Choosable {
-            size_chars: self.candidate(fresh.occurrences[0]).size_chars,
+    fn choosable(&mut self, fresh: &Fresh<K::Text>) -> Result<Choosable, K::Error> {
+        let first = fresh.occurrences[0];
+        Ok(Choosable {
+            size_chars: self.candidate(first).size_chars,
+            size: self.size(first)?,
             occurrences: fresh.occurrences.len(),
-        }
+        })
     }
 
     fn candidate(&self, index: usize) -> &'a Candidate<K::Text> {
