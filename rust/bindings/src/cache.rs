@@ -93,7 +93,7 @@ impl FingerprintCache {
 pub(crate) struct Memory {
     pub(crate) readers: Readers,
     entries: Vec<Entry>,
-    indices: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
+    indices: NumberMap<usize>,
     /// The entry that comes next if the texts come in the same order as in the call before.
     expected: usize,
     /// Counts calls, so that it can be told what a call did not use.
@@ -129,7 +129,7 @@ impl Memory {
         Box::new(Self {
             readers: Readers::new(py),
             entries: Vec::new(),
-            indices: HashMap::default(),
+            indices: NumberMap::default(),
             expected: 0,
             call: 0,
             used: 0,
@@ -324,9 +324,12 @@ fn address(objects: impl Iterator<Item = usize>) -> usize {
     objects.fold(0, |address, object| address.rotate_left(7) ^ object)
 }
 
+/// A map for addresses, and for other numbers that nobody chooses so that they collide.
+pub(crate) type NumberMap<V> = HashMap<usize, V, BuildHasherDefault<AddressHasher>>;
+
 /// Hashes addresses: what differs in them lies in the middle bits.
 #[derive(Default)]
-struct AddressHasher(u64);
+pub(crate) struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn write(&mut self, bytes: &[u8]) {

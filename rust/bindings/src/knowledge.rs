@@ -1,13 +1,11 @@
 //! What the core asks while it plans, answered from Python's objects.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement};
 
-use crate::cache::Memory;
+use crate::cache::{Memory, NumberMap};
 use crate::classes::Classes;
 use crate::collect::{Collected, Place};
 use crate::known::{Known, PyReplacement};
@@ -26,7 +24,7 @@ pub(crate) struct PyKnowledge<'a, 'py> {
     memory: &'a mut Memory,
     /// Entries of the memory by candidate, once they were asked for.
     entries: Vec<Option<usize>>,
-    prepared: HashMap<usize, Prepared<'py>>,
+    prepared: NumberMap<Prepared<'py>>,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
 }
@@ -47,7 +45,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
             callbacks,
             memory,
             entries: vec![None; collected.places.len()],
-            prepared: HashMap::new(),
+            prepared: NumberMap::default(),
             redaction_failures: PyList::empty(py),
         })
     }
@@ -84,6 +82,20 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     /// A candidate that a replacement was built for.
     pub(crate) fn prepared(&self, candidate: usize) -> Option<&Prepared<'py>> {
         self.prepared.get(&candidate)
+    }
+
+    fn asked(&self, candidate: usize) -> Asked<'a, 'py> {
+        let place = self.place(candidate);
+        Asked {
+            tool_use_id: self.tool_use_id(candidate),
+            content: place.content(),
+            parts: place.texts.parts(),
+        }
+    }
+
+    fn to_prepared(&mut self, candidate: usize) -> &mut Prepared<'py> {
+        let prepared = self.prepared.entry(candidate);
+        prepared.or_insert_with(Prepared::unredacted)
     }
 
     fn place(&self, candidate: usize) -> &'a Place<'py> {
@@ -166,17 +178,17 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         }
     }
 
+    fn measure(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<u64> {
+        let asked = self.asked(candidate);
+        let callbacks = self.callbacks;
+        self.to_prepared(candidate)
+            .measure(&asked, callbacks, preview_bytes)
+    }
+
     fn build(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Replacement> {
-        let place = self.place(candidate);
-        let asked = Asked {
-            tool_use_id: self.tool_use_id(candidate),
-            content: place.content(),
-            parts: place.texts.parts(),
-        };
-        let prepared = match self.prepared.entry(candidate) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Prepared::unredacted()),
-        };
-        prepared.build(&asked, self.callbacks, preview_bytes)
+        let asked = self.asked(candidate);
+        let callbacks = self.callbacks;
+        self.to_prepared(candidate)
+            .build(&asked, callbacks, preview_bytes)
     }
 }

@@ -81,51 +81,45 @@ impl Built for Replacement {
     }
 }
 
-/// What was chosen, in the order taken.
+/// What was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen<B> {
+pub struct Chosen {
     /// The step at which the group fits, or the last one.
     pub preview_bytes: i128,
-    /// Indices into the items, each with its replacement.
-    pub taken: Vec<(usize, B)>,
+    /// Indices into the items, in the order taken.
+    pub taken: Vec<usize>,
 }
 
 /// Chooses what to replace in a group that is over the limit, and notes the gain in `totals`.
 ///
 /// The first preview size at which the group fits holds for all; if none fits, the smallest one.
-/// `build` makes the replacement of an item with a preview of so many bytes.
+/// `measure` gives the characters of an item's replacement with a preview of so many bytes: no choice
+/// depends on more, so none need be built for it.
 ///
 /// # Errors
 ///
-/// Those of `build`.
+/// Those of `measure`.
 ///
 /// ```
-/// use toolbudget_core::{Accounting, Budget, Built, Choosable, Totals, choose};
-///
-/// struct Text(u64);
-/// impl Built for Text {
-///     fn size_chars(&self) -> u64 {
-///         self.0
-///     }
-/// }
+/// use toolbudget_core::{Accounting, Budget, Choosable, Totals, choose};
 ///
 /// let items = [300, 900].map(|size_chars| Choosable { size_chars, occurrences: 1 });
 /// let budget = Budget { limit: 600.into(), preview_bytes: 400, accounting: Accounting::Visible };
 /// let mut totals = Totals { fresh: 1_200, ..Totals::default() };
 /// let chosen = choose(&items, &mut totals, &budget, |_, preview_bytes| {
-///     Ok::<_, ()>(Text(100 + preview_bytes as u64))
+///     Ok::<_, ()>(100 + preview_bytes as u64)
 /// })?;
 /// assert_eq!(chosen.preview_bytes, 200);
-/// assert_eq!(chosen.taken[0].0, 1);
+/// assert_eq!(chosen.taken, [1]);
 /// assert_eq!(totals.visible(Accounting::Visible), 600);
 /// # Ok::<(), ()>(())
 /// ```
-pub fn choose<B: Built, E>(
+pub fn choose<E>(
     items: &[Choosable],
     totals: &mut Totals,
     budget: &Budget,
-    mut build: impl FnMut(usize, i128) -> Result<B, E>,
-) -> Result<Chosen<B>, E> {
+    mut measure: impl FnMut(usize, i128) -> Result<u64, E>,
+) -> Result<Chosen, E> {
     let mut largest_first: Vec<(usize, Choosable)> = items.iter().copied().enumerate().collect();
     largest_first.sort_by_key(|(_, item)| Reverse(item.size_chars));
     let visible = totals.visible(budget.accounting);
@@ -140,7 +134,7 @@ pub fn choose<B: Built, E>(
             if attempt.fits() || item.size_chars <= FRAME_CHARS {
                 break;
             }
-            attempt.take(index, item, build(index, preview_bytes)?);
+            attempt.take(index, item, measure(index, preview_bytes)?);
         }
         totals.gained = visible.saturating_sub(attempt.visible);
         let fits = attempt.fits();
@@ -177,13 +171,13 @@ const fn share_of(preview_bytes: i128, percent: i128) -> i128 {
 }
 
 /// A choice with one size of previews.
-struct Attempt<'a, B> {
+struct Attempt<'a> {
     budget: &'a Budget,
     visible: i128,
-    taken: Vec<(usize, B)>,
+    taken: Vec<usize>,
 }
 
-impl<'a, B: Built> Attempt<'a, B> {
+impl<'a> Attempt<'a> {
     const fn new(visible: i128, budget: &'a Budget) -> Self {
         Self {
             budget,
@@ -197,17 +191,17 @@ impl<'a, B: Built> Attempt<'a, B> {
     }
 
     /// Takes an item, unless its replacement would not be shorter.
-    fn take(&mut self, index: usize, item: Choosable, built: B) {
-        if built.size_chars() >= item.size_chars {
+    fn take(&mut self, index: usize, item: Choosable, replacement_chars: u64) {
+        if replacement_chars >= item.size_chars {
             return;
         }
         let shown_chars = match self.budget.accounting {
-            Accounting::Visible => built.size_chars(),
+            Accounting::Visible => replacement_chars,
             Accounting::Originals => 0,
         };
         let gain = i128::from(item.size_chars - shown_chars);
         self.visible = self.visible.saturating_sub(times(gain, item.occurrences));
-        self.taken.push((index, built));
+        self.taken.push(index);
     }
 }
 

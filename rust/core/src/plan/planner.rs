@@ -228,13 +228,15 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         }
         let mut choices: Vec<Option<usize>> = vec![None; fresh.len()];
         if let Some(chosen) = self.choose(&fresh, totals)? {
-            for (position, replacement) in chosen.taken {
+            for position in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
+                let occurrences = std::mem::take(&mut fresh[position].occurrences);
+                let preview_bytes = chosen.preview_bytes;
                 self.plan.choices.push(Choice {
                     group,
-                    occurrences: std::mem::take(&mut fresh[position].occurrences),
-                    preview_bytes: chosen.preview_bytes,
-                    replacement,
+                    preview_bytes,
+                    replacement: self.knowledge.build(occurrences[0], preview_bytes)?,
+                    occurrences,
                     followers: Vec::new(),
                 });
             }
@@ -254,7 +256,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         &mut self,
         fresh: &[Fresh<K::Text>],
         totals: &mut Totals,
-    ) -> Result<Option<Chosen<K::Built>>, K::Error> {
+    ) -> Result<Option<Chosen>, K::Error> {
         let budget = &self.options.budget;
         let visible = totals.visible(budget.accounting);
         if fresh.is_empty() || !budget.limit.is_exceeded_by(visible) {
@@ -272,9 +274,9 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             .collect();
         let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
             let candidate = fresh[usable[item]].occurrences[0];
-            self.knowledge.build(candidate, preview_bytes)
+            self.knowledge.measure(candidate, preview_bytes)
         })?;
-        for (item, _) in &mut chosen.taken {
+        for item in &mut chosen.taken {
             *item = usable[*item];
         }
         Ok(Some(chosen))
