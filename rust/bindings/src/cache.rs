@@ -153,6 +153,13 @@ impl Memory {
         }
     }
 
+    /// Makes room for the texts of a call, so that a table need not grow with each of them.
+    pub(crate) fn expect(&mut self, texts: usize) {
+        let more = texts.saturating_sub(self.entries.len());
+        self.entries.reserve(more);
+        self.indices.reserve(more);
+    }
+
     /// Forgets every text that the call did not meet.
     pub(crate) fn finish(&mut self) {
         if self.used == self.entries.len() {

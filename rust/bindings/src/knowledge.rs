@@ -1,6 +1,5 @@
 //! What the core asks while it plans, answered from Python's objects.
 
-
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement};
@@ -37,6 +36,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         callbacks: &'a Callbacks<'py>,
         memory: &'a mut Memory,
     ) -> PyResult<Self> {
+        memory.expect(collected.places.len());
         Ok(Self {
             py,
             classes: Classes::get(py)?,
@@ -93,7 +93,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         }
     }
 
-    fn to_prepared(&mut self, candidate: usize) -> &mut Prepared<'py> {
+    fn prepared_mut(&mut self, candidate: usize) -> &mut Prepared<'py> {
         let prepared = self.prepared.entry(candidate);
         prepared.or_insert_with(Prepared::unredacted)
     }
@@ -181,14 +181,14 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     fn measure(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<u64> {
         let asked = self.asked(candidate);
         let callbacks = self.callbacks;
-        self.to_prepared(candidate)
+        self.prepared_mut(candidate)
             .measure(&asked, callbacks, preview_bytes)
     }
 
     fn build(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Replacement> {
         let asked = self.asked(candidate);
         let callbacks = self.callbacks;
-        self.to_prepared(candidate)
+        self.prepared_mut(candidate)
             .build(&asked, callbacks, preview_bytes)
     }
 }
