@@ -163,7 +163,7 @@ class Journal:
             self.state.decide(key, replacement)
         if marks_seen:
             self._marked_seen.update(transaction.kept)
-        new_entries = (item.record() for item in transaction.outcome.replaced)
+        new_entries = (item.record for item in transaction.outcome.replaced)
         self._note_files(new_entries, self._session_id)
         if recorder is not None:
             recorder.settle()
@@ -325,7 +325,7 @@ class Journal:
         *,
         marks_seen: bool,
     ) -> None:
-        replacements = [item.record() for item in transaction.outcome.replaced]
+        replacements = [item.record for item in transaction.outcome.replaced]
         made = {item.choice.key for item in transaction.outcome.replaced}
         kept: dict[Key, None] = {}
         for key, replacement in (*recorder.unrecorded.items(), *transaction.decisions()):

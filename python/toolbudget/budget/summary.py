@@ -47,7 +47,7 @@ def report_of(
         over_limit_chars=_over_limit_chars(plan, limit, accounting),
         bytes_stored=outcome.bytes_stored,
         failures=tuple(transaction.failures),
-        newly_replaced=tuple(item.record() for item in outcome.replaced),
+        newly_replaced=tuple(item.record for item in outcome.replaced),
         elapsed_s=time.perf_counter() - started_s,
     )
 

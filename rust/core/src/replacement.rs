@@ -202,31 +202,39 @@ struct SizeText {
 
 impl SizeText {
     fn of(size_bytes: i128) -> Self {
+        let mut text = Self {
+            bytes: [0; 48],
+            start: 48,
+        };
+        if let Ok(usual) = u32::try_from(size_bytes) {
+            text.push_size(usual.into());
+        } else if let Ok(large) = u128::try_from(size_bytes) {
+            text.push_size(large);
+        } else {
+            text.push_front(b" bytes");
+            text.push_large(size_bytes.unsigned_abs());
+            text.push_front(b"-");
+        }
+        text
+    }
+
+    #[inline]
+    fn push_size(&mut self, size_bytes: u128) {
         let (unit_bits, unit): (u32, &[u8]) = match size_bytes {
             ..0x400 => (0, b" bytes"),
             0x400..0x10_0000 => (10, b"KB"),
             0x10_0000..0x4000_0000 => (20, b"MB"),
             0x4000_0000.. => (30, b"GB"),
         };
-        let mut text = Self {
-            bytes: [0; 48],
-            start: 48,
-        };
-        text.push_front(unit);
-        if size_bytes < 0 {
-            text.push_number(size_bytes.unsigned_abs());
-            text.push_front(b"-");
-            return text;
-        }
-        let whole = size_bytes.unsigned_abs() >> unit_bits;
-        let rest = size_bytes & ((1 << unit_bits) - 1);
-        let tenths = (20 * rest + (1 << unit_bits)) >> (unit_bits + 1);
+        let unit_bytes = 1 << unit_bits;
+        let whole = size_bytes >> unit_bits;
+        let tenths = (20 * (size_bytes & (unit_bytes - 1)) + unit_bytes) >> (unit_bits + 1);
+        self.push_front(unit);
         if let 1..=9 = tenths {
-            text.push_number(tenths.unsigned_abs());
-            text.push_front(b".");
+            self.push_number(tenths);
+            self.push_front(b".");
         }
-        text.push_number(if tenths == 10 { whole + 1 } else { whole });
-        text
+        self.push_number(if tenths == 10 { whole + 1 } else { whole });
     }
 
     fn as_bytes(&self) -> &[u8] {
@@ -246,9 +254,10 @@ impl SizeText {
     }
 
     /// Numbers of sizes are small as a rule, and to divide large ones is slow.
+    #[inline]
     fn push_number(&mut self, number: u128) {
         let Ok(mut rest) = u32::try_from(number) else {
-            self.push_front(number.to_string().as_bytes());
+            self.push_large(number);
             return;
         };
         loop {
@@ -258,6 +267,11 @@ impl SizeText {
                 return;
             }
         }
+    }
+
+    #[cold]
+    fn push_large(&mut self, number: u128) {
+        self.push_front(number.to_string().as_bytes());
     }
 }
 
