@@ -21,7 +21,7 @@ from toolbudget.errors import ToolBudgetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Change, JsonScan, Plan, Rule
+    from toolbudget._core.pure import Change, JsonScan, Plan, PlanOptions, Rule
     from toolbudget._core.pure.group import Group
     from toolbudget.budget.journal import Journal, StoredFile
     from toolbudget.budget.policy import Policy
@@ -184,7 +184,7 @@ class Engine:
 
         def make_plan() -> Plan:
             self._fill_gaps(messages)
-            wanted = dataclasses.replace(options, rule=rule or self._current_rule())
+            wanted = _with_rule(options, rule or self._current_rule())
             return core.plan(messages, journal.state.known(journal.fingerprints), wanted)
 
         with self._deciding():
@@ -213,10 +213,7 @@ class Engine:
                 self._fill_gaps(pure.scan_json(body).messages)
 
             def make_plan() -> Plan:
-                rule = self._current_rule()
-                wanted = (
-                    options if rule == options.rule else dataclasses.replace(options, rule=rule)
-                )
+                wanted = _with_rule(options, self._current_rule())
                 return core.plan_json(scan, journal.state.known(), wanted)
 
             done = journal.transact(make_plan, keeps_failed=True)
@@ -278,3 +275,8 @@ class Engine:
     def _current_rule(self) -> Rule:
         is_resumed = self._keeps_history and self._journal.has_records
         return "resumed" if is_resumed else "running"
+
+
+def _with_rule(options: PlanOptions, rule: Rule) -> PlanOptions:
+    """Return the options with a rule; the same object, as nearly always, if they have it."""
+    return options if rule == options.rule else dataclasses.replace(options, rule=rule)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -25,34 +24,36 @@ def report_of(
     """Sum up a call that began at ``started_s`` of ``time.perf_counter``."""
     plan, outcome = transaction.plan, transaction.outcome
     _settle_totals(outcome, accounting)
-    replaced = sum(len(item.choice.occurrences) for item in outcome.replaced)
-    followed = sum(len(item.choice.followers) for item in outcome.replaced)
-    gained = plan.chars_gained + sum(
-        (item.choice.size - len(item.replacement))
-        * (len(item.choice.occurrences) + len(item.choice.followers))
-        for item in outcome.replaced
-    )
+    replaced = followed = 0
+    gained = plan.chars_gained
+    for item in outcome.replaced:
+        occurrences, followers = len(item.choice.occurrences), len(item.choice.followers)
+        replaced += occurrences
+        followed += followers
+        gained += (item.choice.size - len(item.replacement)) * (occurrences + followers)
     reapplied = len(plan.changes) + followed
-    skipped: Counter[str] = Counter(plan.skipped)
+    skipped = dict[str, int](plan.skipped.items())
     return EnforcementReport(
         groups=len(plan.totals),
         candidates=plan.candidates,
         replaced=replaced,
         reapplied=reapplied,
         frozen=plan.candidates - replaced - reapplied,
-        skipped=skipped.total(),
-        skipped_by_reason=MappingProxyType(dict(skipped)),
+        skipped=sum(skipped.values()),
+        skipped_by_reason=MappingProxyType(skipped),
         chars_before=plan.chars_before,
         chars_after=plan.chars_before - gained,
         over_limit_chars=_over_limit_chars(plan, limit, accounting),
         bytes_stored=outcome.bytes_stored,
         failures=tuple(transaction.failures),
-        newly_replaced=tuple(item.record for item in outcome.replaced),
+        newly_replaced=tuple([item.record for item in outcome.replaced]),
         elapsed_s=time.perf_counter() - started_s,
     )
 
 
 def _over_limit_chars(plan: Plan, limit: float, accounting: Accounting) -> int:
+    if not len(plan.totals):
+        return 0
     over = core.totals_over(plan.totals, limit, accounting)
     return sum(math.ceil(totals.visible(accounting) - limit) for totals in over)
 
