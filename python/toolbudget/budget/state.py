@@ -124,6 +124,20 @@ class ContentReplacementState:
         if self._unapplied.get(key.tool_use_id) == replacement:
             del self._unapplied[key.tool_use_id]
 
+    def decide_all(self, decisions: Iterable[tuple[Key, str | None]]) -> None:
+        """Take decisions over one by one, as :meth:`decide` does; most of them keep a result."""
+        by_id = self._by_id
+        for key, replacement in decisions:
+            if replacement is not None:
+                self.decide(key, replacement)
+                continue
+            tool_use_id, fingerprint = key
+            by_fingerprint = by_id.get(tool_use_id)
+            if by_fingerprint is None:
+                by_id[tool_use_id] = {fingerprint: None}
+            else:
+                by_fingerprint.setdefault(fingerprint, None)
+
     def withdraw(self, keys: Iterable[Key]) -> None:
         """Take kept decisions back; replaced ones stay."""
         for key in keys:

@@ -89,12 +89,14 @@ def report_of(
         over_limit_chars=before.over_limit_chars + over_limit,
         bytes_stored=outcome.bytes_stored,
         failures=tuple(transaction.failures),
-        newly_replaced=tuple([item.record() for item in outcome.replaced]),
+        newly_replaced=tuple([item.record for item in outcome.replaced]),
         elapsed_s=time.perf_counter() - started_s,
     )
 
 
 def _over_limit(plan: Plan, options: PlanOptions) -> int:
+    if not len(plan.totals):
+        return 0
     limit, accounting = options.limit, options.accounting
     over = core.totals_over(plan.totals, limit, accounting)
     if not over:

@@ -93,7 +93,7 @@ impl FingerprintCache {
 pub(crate) struct Memory {
     pub(crate) readers: Readers,
     entries: Vec<Entry>,
-    indices: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
+    indices: NumberMap<usize>,
     /// The entry that comes next if the texts come in the same order as in the call before.
     expected: usize,
     /// Counts calls, so that it can be told what a call did not use.
@@ -131,7 +131,7 @@ impl Memory {
         Box::new(Self {
             readers: Readers::new(py),
             entries: Vec::new(),
-            indices: HashMap::default(),
+            indices: NumberMap::default(),
             expected: 0,
             call: 0,
             used: 0,
@@ -153,6 +153,13 @@ impl Memory {
             self.epoch = (!epoch.is_none()).then(|| epoch.clone().unbind());
             self.epoch_number += 1;
         }
+    }
+
+    /// Makes room for the texts of a call, so that a table need not grow with each of them.
+    pub(crate) fn expect(&mut self, texts: usize) {
+        let more = texts.saturating_sub(self.entries.len());
+        self.entries.reserve(more);
+        self.indices.reserve(more);
     }
 
     /// Forgets every text that the call did not meet.
@@ -345,9 +352,12 @@ fn address(objects: impl Iterator<Item = usize>) -> usize {
     objects.fold(0, |address, object| address.rotate_left(7) ^ object)
 }
 
+/// A map for addresses, and for other numbers that nobody chooses so that they collide.
+pub(crate) type NumberMap<V> = HashMap<usize, V, BuildHasherDefault<AddressHasher>>;
+
 /// Hashes addresses: what differs in them lies in the middle bits.
 #[derive(Default)]
-struct AddressHasher(u64);
+pub(crate) struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn write(&mut self, bytes: &[u8]) {

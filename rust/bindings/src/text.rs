@@ -9,14 +9,13 @@ use std::ops::Range;
 
 use pyo3::exceptions::{PyUnicodeDecodeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{PyTypeInfo as _, intern};
 use toolbudget_core::{
     Fingerprint, Fingerprinter, Measure, REFERENCE_MAX_CHARS, Unit, is_framed_reference,
 };
 
-use crate::raw::{first_char, is_same_text};
+use crate::raw::{first_char, is_ascii, is_same_text};
 
 /// A Python text that can be a key: it is compared and hashed as Python does it.
 #[derive(Clone)]
@@ -262,16 +261,6 @@ fn may_be_framed(parts: &[Bound<'_, PyString>]) -> PyResult<bool> {
         }
     }
     Ok(false)
-}
-
-fn is_ascii(text: &Bound<'_, PyString>) -> PyResult<bool> {
-    static IS_ASCII: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let py = text.py();
-    let is_ascii = IS_ASCII.get_or_try_init(py, || {
-        let method = PyString::type_object(py).getattr(intern!(py, "isascii"))?;
-        PyResult::Ok(method.unbind())
-    })?;
-    is_ascii.bind(py).call1((text,))?.is_truthy()
 }
 
 fn slice<'py>(text: &Bound<'py, PyString>, range: Range<usize>) -> PyResult<Bound<'py, PyString>> {

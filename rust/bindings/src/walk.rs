@@ -7,7 +7,7 @@ use toolbudget_core::{Call, Chain, Found, SkipReason};
 
 use crate::collect::Place;
 use crate::items::{Items, is_list};
-use crate::raw::{Read, Readers, ToolResult};
+use crate::raw::{Read, Readers, ToolResult, is_same_text};
 use crate::shape::{
     Message, Role, check_sequence, field, is_mapping, is_type, read_message, text_field, texts,
 };
@@ -126,10 +126,10 @@ impl<'py, S: Sink<'py>> Walk<'_, 'py, S> {
         Ok(())
     }
 
-    /// A tool's name; calls of one tool follow each other, and need one hash.
+    /// A tool's name; calls of one tool follow each other, and need one hash and one object.
     fn name(&mut self, name: Bound<'py, PyString>) -> PyResult<PyText<'py>> {
         if let Some(last) = &self.last_name
-            && last.as_object().is(&name)
+            && is_same_text(last.as_object(), &name)
         {
             return Ok(last.clone());
         }
@@ -171,7 +171,12 @@ impl<'py, S: Sink<'py>> Walk<'_, 'py, S> {
             let read = match self.readers.blocks.result(content, block_index) {
                 Read::End => break,
                 Read::Other => continue,
-                Read::Block(result) => self.read_plain_result(result)?,
+                Read::Block(result) => {
+                    match self.add_plain_text(result, message_index, block_index)? {
+                        Some(other) => self.read_plain_result(other)?,
+                        None => continue,
+                    }
+                }
                 Read::Odd => {
                     let block = content.get_item(block_index)?;
                     if !is_type(&block, intern!(content.py(), "tool_result"))? {
@@ -185,6 +190,37 @@ impl<'py, S: Sink<'py>> Walk<'_, 'py, S> {
         Ok(())
     }
 
+    /// Adds a result whose content is a plain text, as most are; gives back any other.
+    #[inline]
+    fn add_plain_text(
+        &mut self,
+        result: ToolResult<'py>,
+        message_index: usize,
+        block_index: usize,
+    ) -> PyResult<Option<ToolResult<'py>>> {
+        let Ok(text) = result.content.cast_exact::<PyString>() else {
+            return Ok(Some(result));
+        };
+        let size_chars = text.code_point_len()? as u64;
+        if size_chars == 0 {
+            self.sink.skip(SkipReason::Empty);
+            return Ok(None);
+        }
+        let place = Place {
+            message_index,
+            block_index,
+            content: None,
+            texts: Texts::Plain(text.clone()),
+        };
+        let found = Found {
+            tool_use_id: PyText::new(result.tool_use_id)?,
+            size_chars,
+            has_toolset: result.has_toolset,
+        };
+        self.sink.add_result(found, place)?;
+        Ok(None)
+    }
+
     /// Reads a result's content; that of plain text blocks without a call for each.
     fn read_plain_result(
         &mut self,
@@ -195,10 +231,6 @@ impl<'py, S: Sink<'py>> Walk<'_, 'py, S> {
             content,
             has_toolset,
         } = result;
-        let content = match content.cast_into_exact::<PyString>() {
-            Ok(text) => return text_result(tool_use_id, None, Texts::Plain(text), has_toolset),
-            Err(error) => error.into_inner(),
-        };
         let texts = match content.cast_exact::<PyList>() {
             Ok(list) => self.read_plain_texts(list)?,
             Err(_) => texts(&content)?,

@@ -110,6 +110,19 @@ pub trait Knowledge {
     /// The text cannot be read.
     fn prepare(&mut self, candidate: usize) -> Result<bool, Self::Error>;
 
+    /// Characters of the replacement that [`build`](Self::build) would build.
+    ///
+    /// # Errors
+    ///
+    /// What the replacement says cannot be found out.
+    fn replacement_chars(
+        &mut self,
+        candidate: usize,
+        preview_bytes: i128,
+    ) -> Result<u64, Self::Error> {
+        Ok(self.build(candidate, preview_bytes)?.size_chars())
+    }
+
     /// Builds the replacement of a prepared candidate with a preview of so many bytes.
     ///
     /// # Errors

@@ -4,20 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A replacement of so many characters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Length(u64);
-
-impl Built for Length {
-    fn size_chars(&self) -> u64 {
-        self.0
-    }
-
-    fn measure(&self, _: Unit) -> u64 {
-        self.0
-    }
-}
-
 fn items(sizes: &[u64]) -> Vec<Choosable> {
     let choosable = |&size_chars| Choosable {
         size_chars,
@@ -40,9 +26,10 @@ fn budget(limit: i128, preview_bytes: i128) -> Budget {
 const FRAME: u64 = 100;
 
 /// Chooses where a replacement has a hundred characters beside its preview.
-fn choose_simply(items: &[Choosable], totals: &mut Totals, budget: &Budget) -> Chosen<Length> {
+fn choose_simply(items: &[Choosable], totals: &mut Totals, budget: &Budget) -> Chosen {
     let Ok(chosen) = choose(items, totals, budget, |_, preview_bytes| {
-        Ok::<_, Infallible>(Length(FRAME + u64::try_from(preview_bytes).unwrap()))
+        let chars = FRAME + u64::try_from(preview_bytes).unwrap();
+        Ok::<_, Infallible>(ReplacementSize::in_chars(chars))
     });
     chosen
 }
@@ -54,20 +41,16 @@ fn fresh(sizes: &[u64]) -> Totals {
     }
 }
 
-fn taken(chosen: &Chosen<Length>) -> Vec<usize> {
-    chosen.taken.iter().map(|(index, _)| *index).collect()
-}
-
 #[test]
 fn previews_count() {
     let sizes = [1_000, 1_000, 1_000];
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(2_400, 300));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 300));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 300));
     assert_eq!(totals.gained, 600);
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(2_399, 300));
-    assert_eq!(taken(&chosen), [0, 1]);
+    assert_eq!(chosen.taken, [0, 1]);
 }
 
 #[test]
@@ -97,10 +80,10 @@ fn what_gains_nothing_is_passed_over() {
     let sizes = [500, 500, 499];
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(1_497, 399));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0, 1], 399));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0, 1], 399));
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(1_497, 400));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 200));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 200));
 }
 
 #[test]
@@ -111,7 +94,7 @@ fn shrinking_is_not_tried_in_vain() {
         ..fresh(&[1_000])
     };
     let chosen = choose_simply(&items(&[1_000]), &mut totals, &budget(1_000, 400));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 400));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 400));
 }
 
 #[test]
@@ -126,7 +109,7 @@ fn the_plain_rule_counts_originals_only() {
         ..budget(1_000, 400)
     };
     let chosen = choose_simply(&items(&sizes), &mut totals, &plain);
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 400));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 400));
     assert_eq!(totals.visible(Accounting::Originals), 900);
 }
 
@@ -143,24 +126,24 @@ fn every_occurrence_gains() {
 }
 
 #[test]
-fn nothing_is_built_for_what_is_no_longer_than_a_frame() {
-    let mut built = Vec::new();
+fn nothing_is_measured_for_what_is_no_longer_than_a_frame() {
+    let mut measured = Vec::new();
     let sizes = [FRAME_CHARS, FRAME_CHARS + 1];
     let Ok(chosen) = choose(
         &items(&sizes),
         &mut fresh(&sizes),
         &budget(0, 9),
         |index, _| {
-            built.push(index);
-            Ok::<_, Infallible>(Length(FRAME_CHARS))
+            measured.push(index);
+            Ok::<_, Infallible>(ReplacementSize::in_chars(FRAME_CHARS))
         },
     );
-    assert_eq!((built, taken(&chosen)), (vec![1; 5], vec![1]));
+    assert_eq!((measured, chosen.taken), (vec![1; 5], vec![1]));
 }
 
 #[test]
-fn an_error_of_the_builder_ends_the_choice() {
-    let failed = choose::<Length, _>(&items(&[900]), &mut fresh(&[900]), &budget(0, 1), |_, _| {
+fn an_error_of_the_measure_ends_the_choice() {
+    let failed = choose(&items(&[900]), &mut fresh(&[900]), &budget(0, 1), |_, _| {
         Err("no")
     });
     assert_eq!(failed, Err("no"));
@@ -179,7 +162,7 @@ fn extreme_numbers_do_not_overflow() {
             ..Totals::default()
         };
         let Ok(chosen) = choose(&[item], &mut totals, &budget(0, preview_bytes), |_, _| {
-            Ok::<_, Infallible>(Length(0))
+            Ok::<_, Infallible>(ReplacementSize::in_chars(0))
         });
         assert_eq!(chosen.preview_bytes, preview_bytes);
     }
@@ -229,26 +212,13 @@ proptest! {
         prop_assume!(totals.visible(Accounting::Visible) > limit);
         let chosen = choose_simply(&items(&sizes), &mut totals, &budget(limit, preview_bytes));
         let expected = choose_naively(&sizes, fixed, limit, preview_bytes);
-        prop_assert_eq!((chosen.preview_bytes, taken(&chosen)), expected);
+        prop_assert_eq!((chosen.preview_bytes, chosen.taken), expected);
     }
 
     #[test]
     fn a_share_is_rounded_down(preview_bytes in -1_000_i128..100_000, percent in 0_i128..=100) {
         let product = preview_bytes * percent;
         prop_assert_eq!(share_of(preview_bytes, percent), product.div_euclid(100));
-    }
-}
-
-/// A replacement with so many characters and another size in the unit of the limit.
-struct Measured(u64, u64);
-
-impl Built for Measured {
-    fn size_chars(&self) -> u64 {
-        self.0
-    }
-
-    fn measure(&self, _: Unit) -> u64 {
-        self.1
     }
 }
 
@@ -265,10 +235,12 @@ fn characters_order_and_the_unit_counts() {
     };
     let mut totals = fresh(&[250, 2_700, 1_200]);
     let Ok(chosen) = choose(&items, &mut totals, &bytes, |_, _| {
-        Ok::<_, Infallible>(Measured(399, 300))
+        Ok::<_, Infallible>(ReplacementSize {
+            chars: 399,
+            size: 300,
+        })
     });
-    let taken: Vec<usize> = chosen.taken.iter().map(|(index, _)| *index).collect();
     // The first one has the most characters, and more bytes behind it than before.
-    assert_eq!(taken, [0, 1, 2]);
+    assert_eq!(chosen.taken, [0, 1, 2]);
     assert_eq!(totals.gained, -50 + 2_400 + 900);
 }
