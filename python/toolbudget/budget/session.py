@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
-from toolbudget.budget.bodies import Bodies
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
+from toolbudget.budget.requests import Requests
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
 from toolbudget.budget.state import ContentReplacementState
@@ -25,13 +25,12 @@ from toolbudget.limits import DeclaredLimits, Limits, durability_from_environmen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from toolbudget.budget.report import Event
     from toolbudget.storage._files import Durability
     from toolbudget.storage.record_log import RecordLog
-    from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
     from toolbudget.storage.store import ResultStore
 
@@ -40,7 +39,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session(Bodies):
+class Session(Requests):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.
@@ -288,101 +287,6 @@ class Session(Bodies):
         self._reports.set(report)
         return result
 
-    def enforce(self, messages: Sequence[Any]) -> list[Any]:
-        """Apply the budget to a message list; what comes back is the only thing to send.
-
-        Args:
-            messages: Everything that the next request would hold, as the host keeps it. Neither the
-                list nor anything in it is changed.
-
-        Returns:
-            The list itself if nothing is to be changed, else a new one that shares every unchanged
-            message.
-
-        Raises:
-            InvalidMessageError: ``messages`` cannot be a message list.
-            StoreError: With ``strict``, when storing failed.
-            TranscriptError: With ``strict``, when recording failed.
-        """
-        output, report = self._enforce(messages)
-        self._reports.set(report)
-        return output
-
-    async def aenforce(self, messages: Sequence[Any]) -> list[Any]:
-        """Do what :meth:`enforce` does without blocking the event loop."""
-        output, report = await asyncio.to_thread(self._enforce, messages)
-        self._reports.set(report)
-        return output
-
-    def mark_seen(self, messages: Sequence[Any]) -> None:
-        """Adopt a running conversation: every undecided text result in it is kept from now on.
-
-        Results that another program's record names follow that record.
-
-        Raises:
-            InvalidMessageError: ``messages`` cannot be a message list.
-            TranscriptError: With ``strict``, when recording failed.
-        """
-        self._check_open()
-        report = self._engine.mark_seen(messages)
-        announce(report, self._settings.on_event)
-        self._reports.set(report)
-
-    def withdraw(self) -> int:
-        """Take back what was kept for a request that the provider did not accept.
-
-        Call it when the last request was refused (413, prompt too long): every kept decision about
-        a result of the last enforced list that no later group follows is taken back, so that the
-        next :meth:`enforce` may replace it. Replaced results stay replaced, and what
-        :meth:`mark_seen` kept stays kept.
-
-        Returns:
-            How many results may be replaced now. With the same limits they are kept again, so lower
-            one first (``Limits(overrides=…)``). 0 also if nothing was enforced since opening.
-
-        Raises:
-            TranscriptError: With ``strict``, when it could not be recorded; then nothing changed.
-
-        Example:
-            >>> import tempfile, toolbudget
-            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
-            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "kept"}
-            >>> history = session.enforce([{"role": "user", "content": [block]}])
-            >>> session.withdraw()
-            1
-            >>> session.state
-            ContentReplacementState(replaced=0, kept=0)
-        """
-        self._check_open()
-        withdrawn, failure = self._engine.withdraw()
-        report = EnforcementReport(failures=() if failure is None else (failure,))
-        announce(report, self._settings.on_event)
-        self._reports.set(report)
-        return withdrawn
-
-    def trim(self) -> None:
-        """Let go of the messages, texts and bodies that are kept from turn to turn.
-
-        They make the next turn cheap and keep alive what the host has replaced or dropped, in the
-        mode ``append_only`` the whole conversation and what was made of it. No decision is
-        forgotten: the next turn costs a full pass, and a replaced message is another object then.
-
-        Example:
-            >>> import tempfile, toolbudget
-            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "s", history="append_only")
-            >>> messages = session.enforce([{"role": "user", "content": "hello"}])
-            >>> session.trim()
-        """
-        self._engine.trim()
-
-    def adopt_records(self, records: Iterable[ParsedRecord]) -> None:
-        """Take over decisions that are recorded somewhere else than under this session's root.
-
-        What this session has decided stands before them. Those of another program are bound to a
-        text, and recorded, at their first application.
-        """
-        self._engine.apply_records(records)
-
     @property
     def state(self) -> ContentReplacementState:
         """A copy of every decision so far."""
@@ -455,9 +359,3 @@ class Session(Bodies):
         result, report = self._engine.gate(block, tool_name, declared_limit, caller)
         announce(report, self._settings.on_event)
         return result, report
-
-    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
-        self._check_open()
-        output, report = self._engine.enforce(messages)
-        announce(report, self._settings.on_event)
-        return output, report
