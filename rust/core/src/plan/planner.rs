@@ -127,24 +127,18 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         if let Some(earlier) = self.knowledge.earlier(index)? {
             return self.follow(index, earlier, open);
         }
-        let decided = match self.settle(index, open)? {
-            Some(decision) => Decided::Earlier(decision),
-            None => Decided::Fresh {
-                group: open.group,
-                position: open.fresh.len(),
-            },
-        };
-        let is_fresh = matches!(decided, Decided::Fresh { .. });
         let met = Met {
             candidate: index,
             fingerprint,
-            decided,
+            decided: match self.settle(index, open)? {
+                Some(decision) => Decided::Earlier(decision),
+                None => Decided::Fresh {
+                    group: open.group,
+                    position: open.fresh.len(),
+                },
+            },
         };
-        let place = self.meet(hash, place, met);
-        if is_fresh {
-            open.fresh.push(Fresh::new(place, index));
-            self.plan.candidates += 1;
-        }
+        self.meet(hash, place, met, open);
         Ok(())
     }
 
@@ -157,15 +151,27 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         })
     }
 
-    /// Takes note of a result in the place that it has; gives its place.
-    fn meet(&mut self, hash: u64, place: Option<usize>, met: Met<K::Recorded>) -> usize {
-        if let Some(place) = place {
+    /// Takes note of a result, in the place that it has if there is one.
+    fn meet(
+        &mut self,
+        hash: u64,
+        place: Option<usize>,
+        met: Met<K::Recorded>,
+        open: &mut OpenGroup,
+    ) {
+        let candidate = met.candidate;
+        let is_fresh = matches!(met.decided, Decided::Fresh { .. });
+        let place = if let Some(place) = place {
             *self.met.get_mut(place) = met;
-            return place;
+            place
+        } else {
+            self.met.expect(self.survey.candidates().len() - candidate);
+            self.met.add(hash, met)
+        };
+        if is_fresh {
+            open.fresh.push(Fresh::new(place, candidate));
+            self.plan.candidates += 1;
         }
-        self.met
-            .expect(self.survey.candidates().len() - met.candidate);
-        self.met.add(hash, met)
     }
 
     /// Applies the decision that was taken about the same result before.
