@@ -14,16 +14,18 @@ from toolbudget._core import pure
 from toolbudget._core.pure import Key
 from toolbudget.budget.aggregate import changes_of, rewrite
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
+from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Change, JsonScan, Plan, Rule
+    from toolbudget._core.pure import Plan, Rule
     from toolbudget._core.pure.group import Group
     from toolbudget.budget.journal import Journal, StoredFile
+    from toolbudget.budget.last_body import Output
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine"]
 
-_Output = TypeVar("_Output")
+_Made = TypeVar("_Made")
 
 # How empty text and references begin.
 _NOT_AT_ONCE: Final = ("", "<")
@@ -57,7 +59,7 @@ class Engine:
         self._parent_state: ContentReplacementState | None = None
         # The last enforced list: as it is, or in the body that holds it.
         self._last_messages: Sequence[object] = ()
-        self._last_scan: JsonScan | None = None
+        self._last_body = LastBody()
         self._lock = threading.RLock()
         self._is_deciding = False
         # Limits by tool, as far as they are the same at every call.
@@ -190,7 +192,7 @@ class Engine:
         with self._deciding():
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
             journal.fingerprints = done.plan.fingerprints
-            self._last_messages, self._last_scan = tuple(messages), None
+            self._last_messages, self._last_body = tuple(messages), LastBody()
             if rule is None:
                 self._keeps_history = False
         output = rewrite(messages, done.plan, done.outcome)
@@ -200,34 +202,36 @@ class Engine:
         return output, report
 
     def enforce_json(
-        self, body: bytes, put_together: Callable[[JsonScan, Sequence[Change]], _Output]
-    ) -> tuple[_Output, EnforcementReport]:
-        """Apply the budget to a body; ``put_together`` makes the output of scan and changes."""
+        self, body: bytes, output: Output[_Made], rule: Literal["seen"] | None = None
+    ) -> tuple[_Made, EnforcementReport]:
+        """Apply the budget to a body; ``output`` says in which form it goes out."""
         started_s = time.perf_counter()
         check_body(body)
         journal = self._journal
         options = self.policy.plan_options(journal.store, "running")
+
+        def make_plan() -> Plan:
+            current = rule or self._current_rule()
+            wanted = (
+                options if current == options.rule else dataclasses.replace(options, rule=current)
+            )
+            return self._last_body.plan(journal.state, wanted)
+
         with self._deciding():
-            scan = core.scan_json(body, self._last_scan)
+            last = self._last_body
+            last.begin(body)
             if self._parent_state is not None:
                 self._fill_gaps(pure.scan_json(body).messages)
-
-            def make_plan() -> Plan:
-                rule = self._current_rule()
-                wanted = (
-                    options if rule == options.rule else dataclasses.replace(options, rule=rule)
-                )
-                return core.plan_json(scan, journal.state.known(), wanted)
-
-            done = journal.transact(make_plan, keeps_failed=True)
-            self._last_scan, self._last_messages = scan, ()
-            self._keeps_history = False
+            done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
+            self._last_messages = ()
+            if rule is None:
+                self._keeps_history = False
             # Before another call takes over what is known about this body.
-            output = put_together(scan, changes_of(done.plan, done.outcome))
+            made = last.put_together(body, changes_of(done.plan, done.outcome), output)
         report = report_of(
             done, limit=options.limit, accounting=options.accounting, started_s=started_s
         )
-        return output, report
+        return made, report
 
     def withdraw(self) -> tuple[int, Failure | None]:
         """Take back what was kept for the last enforced list and no later group follows.
@@ -239,9 +243,9 @@ class Engine:
             TranscriptError: With ``strict``: it could not be recorded.
         """
         with self._deciding():
-            messages = self._last_messages
-            if self._last_scan is not None:
-                messages = pure.scan_json(self._last_scan.body).messages
+            messages, scan = self._last_messages, self._last_body.scan
+            if scan is not None:
+                messages = pure.scan_json(scan.body).messages
             survey = core.collect(messages, self.policy.is_exempt_tool)
             last = self._keys_in(group for group in survey.groups if not group.is_followed)
             # The same result may stand in an earlier group too, and the model has seen that one.

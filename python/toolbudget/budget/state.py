@@ -41,7 +41,7 @@ class ContentReplacementState:
         (frozenset(), {})
     """
 
-    __slots__ = ("_by_id", "_by_length", "_epoch", "_latest", "_unapplied")
+    __slots__ = ("_by_id", "_by_length", "_changes", "_epoch", "_latest", "_unapplied")
 
     def __init__(self) -> None:
         """Start without any decision."""
@@ -51,6 +51,12 @@ class ContentReplacementState:
         self._unapplied: dict[str, str] = {}
         # A decision stays for good, unless it is taken back: then this is another object.
         self._epoch = object()
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        """How often anything has changed: as long as it is the same, so are all answers."""
+        return self._changes
 
     @property
     def decisions(self) -> Mapping[Key, str | None]:
@@ -105,6 +111,7 @@ class ContentReplacementState:
         by_fingerprint = self._by_id.setdefault(key.tool_use_id, {})
         if key.fingerprint in by_fingerprint:
             return
+        self._changes += 1
         by_fingerprint[key.fingerprint] = replacement
         if replacement is None:
             return
@@ -119,6 +126,7 @@ class ContentReplacementState:
             by_fingerprint = self._by_id.get(key.tool_use_id)
             if by_fingerprint is None or by_fingerprint.get(key.fingerprint, "") is not None:
                 continue
+            self._changes += 1
             self._epoch = object()
             del by_fingerprint[key.fingerprint]
             if not by_fingerprint:
@@ -149,6 +157,7 @@ class ContentReplacementState:
         """Await the text that another program's replacement is to be bound to."""
         if len(replacement) > core.REFERENCE_MAX_CHARS:
             return
+        self._changes += 1
         if replacement in self.decisions_about(tool_use_id).values():
             # It has met its text, and stands before whatever was recorded earlier about the id.
             self._unapplied.pop(tool_use_id, None)
