@@ -22,7 +22,7 @@ from toolbudget.errors import ToolBudgetError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Plan, Rule
+    from toolbudget._core.pure import Plan, PlanOptions, Rule
     from toolbudget._core.pure.group import Group
     from toolbudget.budget.journal import Journal, StoredFile
     from toolbudget.budget.last_body import Output
@@ -57,8 +57,8 @@ class Engine:
         self._journal = journal
         self._keeps_history = keeps_history
         self._parent_state: ContentReplacementState | None = None
-        # The last enforced list: as it is, or in the body that holds it.
-        self._last_messages: Sequence[object] = ()
+        # The last enforced list, or the body that holds it.
+        self._last_enforced: Sequence[object] | bytes = ()
         self._last_body = LastBody()
         self._lock = threading.RLock()
         self._is_deciding = False
@@ -192,7 +192,7 @@ class Engine:
         with self._deciding():
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
             journal.fingerprints = done.plan.fingerprints
-            self._last_messages, self._last_body = tuple(messages), LastBody()
+            self._last_enforced, self._last_body = tuple(messages), LastBody()
             if rule is None:
                 self._keeps_history = False
         output = rewrite(messages, done.plan, done.outcome)
@@ -209,28 +209,39 @@ class Engine:
         check_body(body)
         journal = self._journal
         options = self.policy.plan_options(journal.store, "running")
-
-        def make_plan() -> Plan:
-            current = rule or self._current_rule()
-            wanted = (
-                options if current == options.rule else dataclasses.replace(options, rule=current)
-            )
-            return self._last_body.plan(journal.state, wanted)
-
         with self._deciding():
+            # Made anew by `enforce`, so that it is looked up under the lock.
             last = self._last_body
             last.begin(body)
             if self._parent_state is not None:
                 self._fill_gaps(pure.scan_json(body).messages)
-            done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
-            self._last_messages = ()
+
+            def current_options() -> PlanOptions:
+                current = rule or self._current_rule()
+                if current == options.rule:
+                    return options
+                return dataclasses.replace(options, rule=current)
+
+            again = None if journal.owes_records else last.report(journal.state, current_options())
+            if again is not None:
+                self._last_enforced = body
+                made = last.put_together_again(body, output)
+                elapsed_s = time.perf_counter() - started_s
+                return made, dataclasses.replace(again, elapsed_s=elapsed_s)
+            done = journal.transact(
+                lambda: last.plan(journal.state, current_options()),
+                keeps_failed=True,
+                marks_seen=rule == "seen",
+            )
+            self._last_enforced = body
             if rule is None:
                 self._keeps_history = False
             # Before another call takes over what is known about this body.
             made = last.put_together(body, changes_of(done.plan, done.outcome), output)
-        report = report_of(
-            done, limit=options.limit, accounting=options.accounting, started_s=started_s
-        )
+            report = report_of(
+                done, limit=options.limit, accounting=options.accounting, started_s=started_s
+            )
+            last.settle(done.plan, report)
         return made, report
 
     def withdraw(self) -> tuple[int, Failure | None]:
@@ -243,9 +254,9 @@ class Engine:
             TranscriptError: With ``strict``: it could not be recorded.
         """
         with self._deciding():
-            messages, scan = self._last_messages, self._last_body.scan
-            if scan is not None:
-                messages = pure.scan_json(scan.body).messages
+            messages = self._last_enforced
+            if isinstance(messages, bytes):
+                messages = pure.scan_json(messages).messages
             survey = core.collect(messages, self.policy.is_exempt_tool)
             last = self._keys_in(group for group in survey.groups if not group.is_followed)
             # The same result may stand in an earlier group too, and the model has seen that one.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolbudget._core.pure import Change, JsonScan, Plan, PlanOptions
+    from toolbudget.budget.report import EnforcementReport
     from toolbudget.budget.state import ContentReplacementState
 
 __all__ = ["LastBody", "Output"]
@@ -36,6 +37,8 @@ class _Settled(NamedTuple):
     """A plan that decided nothing, and what it depended on beside the body."""
 
     plan: Plan
+    report: EnforcementReport | None
+    """What the call that carried it out came to."""
     state: ContentReplacementState
     state_changes: int
     options: PlanOptions
@@ -85,10 +88,22 @@ class LastBody:
         if scan is not self.scan:
             self.scan, self._settled, self._kept = scan, None, {}
 
+    def report(
+        self, state: ContentReplacementState, options: PlanOptions
+    ) -> EnforcementReport | None:
+        """Give the report of the same call before, if this one would come to the same."""
+        settled = self._settled
+        if settled is None or settled.report is None or not settled.holds(state, options):
+            return None
+        return settled.report
+
+    def settle(self, plan: Plan, report: EnforcementReport) -> None:
+        """Take note of what a call came to."""
+        if self._settled is not None and self._settled.plan is plan:
+            self._settled = self._settled._replace(report=report)
+
     def plan(self, state: ContentReplacementState, options: PlanOptions) -> Plan:
         """Plan for the body that was scanned."""
-        if self._settled is not None and self._settled.holds(state, options):
-            return self._settled.plan
         exemptions: dict[str, bool] = {}
 
         def is_exempt_tool(tool_name: str) -> bool:
@@ -99,10 +114,15 @@ class LastBody:
         noting = dataclasses.replace(options, is_exempt_tool=is_exempt_tool)
         plan = core.plan_json(self._scanned, state.known(), noting)
         is_settled = not (plan.decides or plan.redaction_failures)
-        self._settled = (
-            _Settled(plan, state, state.changes, options, exemptions) if is_settled else None
-        )
+        self._settled = None
+        if is_settled:
+            self._settled = _Settled(plan, None, state, state.changes, options, exemptions)
         return plan
+
+    def put_together_again(self, body: bytes, output: Output[_Made]) -> _Made:
+        """Make the output of the plan that :meth:`report` is about."""
+        changes: Changes = () if self._settled is None else self._settled.plan.changes
+        return self.put_together(body, changes, output)
 
     def put_together(self, body: bytes, changes: Changes, output: Output[_Made]) -> _Made:
         """Make the output; the same object as before if neither body nor changes are others."""
