@@ -46,12 +46,12 @@ struct TextContent {
     cache_control: Option<Span>,
 }
 
-/// A block that means something in a message of the right role.
+/// A result that was met.
 #[derive(Clone, Copy)]
 pub(super) enum Met {
-    Call(CallBlock),
-    /// The next one of the results that were met.
+    /// The next one of those that were kept.
     Result,
+    /// One that is no candidate.
     Skipped(SkipReason),
 }
 
@@ -105,22 +105,19 @@ impl Elements<'_> {
     }
 
     fn keep(&mut self, block: &Block, block_index: usize) {
-        let met = match block.kind {
-            BlockKind::Other => return,
-            BlockKind::Call => {
-                let Some(id) = block.id else { return };
-                Met::Call(CallBlock {
-                    id,
-                    name: block.name,
-                    is_for_code: block.is_for_code,
-                })
+        match block.kind {
+            BlockKind::Other => {}
+            BlockKind::Call => self.calls.extend(block.id.map(|id| CallBlock {
+                id,
+                name: block.name,
+                is_for_code: block.is_for_code,
+            })),
+            BlockKind::Result => {
+                let kept = self.keep_result(block, block_index);
+                self.met
+                    .push(kept.map_or_else(Met::Skipped, |()| Met::Result));
             }
-            BlockKind::Result => match self.keep_result(block, block_index) {
-                Ok(()) => Met::Result,
-                Err(reason) => Met::Skipped(reason),
-            },
-        };
-        self.met.push(met);
+        }
     }
 
     /// Keeps a result; says why if it is no candidate.

@@ -1,6 +1,6 @@
 //! One element of a message list: an API message, or a transcript record that wraps one.
 
-use super::block::Met;
+use super::block::{CallBlock, Met};
 use super::cursor::{Cursor, TextSpan};
 use super::error::Fault;
 use super::event::{Event, ResultSpan, TurnSpan};
@@ -27,11 +27,12 @@ struct Message {
     content: Option<Blocks>,
 }
 
-/// The blocks of a content: which of those that were met; none if it is no list.
+/// The blocks of a content, as places in what was met; none if it is no list.
 #[derive(Clone, Copy)]
 struct Blocks {
+    calls: (usize, usize),
     met: (usize, usize),
-    /// The results among them, as places in the results of the scan.
+    /// Places in the results of the scan.
     results: (usize, usize),
 }
 
@@ -71,6 +72,7 @@ pub(super) struct Elements<'a> {
     pub(super) names: Names,
     /// Of the element that is being read.
     pub(super) met: Vec<Met>,
+    pub(super) calls: Vec<CallBlock>,
 }
 
 impl<'a> Elements<'a> {
@@ -82,6 +84,7 @@ impl<'a> Elements<'a> {
             texts: Vec::new(),
             names: Names::default(),
             met: Vec::new(),
+            calls: Vec::new(),
         }
     }
 
@@ -90,6 +93,7 @@ impl<'a> Elements<'a> {
         let mut own = Message::default();
         let mut envelope = Envelope::default();
         self.met.clear();
+        self.calls.clear();
         let first_result = self.results.len();
         let mut has_next = self.cursor.has_first(b'}');
         while has_next {
@@ -165,7 +169,8 @@ impl<'a> Elements<'a> {
     }
 
     fn content_blocks(&mut self) -> Result<Blocks, Fault> {
-        let (first_met, first_result) = (self.met.len(), self.results.len());
+        let (first_met, first_call) = (self.met.len(), self.calls.len());
+        let first_result = self.results.len();
         if self.cursor.peek() == b'[' {
             let mut block_index = 0;
             let mut has_next = self.cursor.has_first(b']');
@@ -179,6 +184,7 @@ impl<'a> Elements<'a> {
         }
         Ok(Blocks {
             met: (first_met, self.met.len()),
+            calls: (first_call, self.calls.len()),
             results: (first_result, self.results.len()),
         })
     }
@@ -190,7 +196,7 @@ impl<'a> Elements<'a> {
         let body = self.cursor.body;
         let mut number = |text: TextSpan| self.names.number(text, body);
         let message_id = message.id.filter(|id| id.span.start < id.span.end);
-        let (first, end) = message.content.map_or((0, 0), |blocks| blocks.met);
+        let (first, end) = message.content.map_or((0, 0), |blocks| blocks.calls);
         let turn = |message_id, agent_id| TurnSpan {
             message_index,
             is_sidechain: envelope.is_sidechain,
@@ -204,10 +210,8 @@ impl<'a> Elements<'a> {
                     envelope.agent_id.map(&mut number),
                 );
                 self.events.push(Event::Assistant(turn));
-                let calls = self.met[first..end].iter().filter_map(|met| match met {
-                    Met::Call(call) => Some(Event::Call(call.number(&mut number))),
-                    Met::Result | Met::Skipped(_) => None,
-                });
+                let calls = self.calls[first..end].iter();
+                let calls = calls.map(|call| Event::Call(call.number(&mut number)));
                 self.events.extend(calls);
                 None
             }
@@ -230,7 +234,6 @@ impl<'a> Elements<'a> {
         let (first, end) = counted.met;
         for met in &self.met[first..end] {
             let event = match met {
-                Met::Call(_) => continue,
                 Met::Skipped(reason) => Event::Skipped(*reason),
                 Met::Result => {
                     let result = &mut self.results[next];
