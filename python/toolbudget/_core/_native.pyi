@@ -360,9 +360,10 @@ def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
 
     Args:
         body: A request body, a list of messages, or the records of a transcript, as JSON in UTF-8.
-        earlier: The scan of the body before, which is of no use afterwards: this one takes over
-            what it knows. The same beginning is not read again, and the text of the same result is
-            not hashed again; both are compared byte by byte.
+        earlier: The scan of the body before. If the bytes are the same it comes back itself. Else
+            it is of no use afterwards: this one takes over what it knows. The same beginning is
+            not read again, and the text of the same result is not hashed again; both are compared
+            byte by byte.
 
     Raises:
         InvalidMessageError: It is malformed, or holds no messages; the message names the byte.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from toolbudget import _core as core
 from toolbudget._core import pure
@@ -14,16 +14,18 @@ from toolbudget.budget.aggregate import changes_of
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
 from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
+from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Change, JsonScan, Plan, PlanOptions
+    from toolbudget._core.pure import Plan, PlanOptions
     from toolbudget.budget.history import HistoryMode
     from toolbudget.budget.journal import Journal, StoredFile
+    from toolbudget.budget.last_body import Output
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine"]
 
-_Output = TypeVar("_Output")
+_Made = TypeVar("_Made")
 
 # How empty text and references begin.
 _NOT_AT_ONCE: Final = ("", "<")
@@ -66,6 +68,7 @@ class Engine:
         self._parent_state: ContentReplacementState | None = None
         self._history = History(history)
         self._last = LastEnforced()
+        self._last_body = LastBody()
         self._lock = threading.RLock()
         self._is_deciding = False
         # Limits by tool, as far as they are the same at every call.
@@ -201,6 +204,7 @@ class Engine:
             done = journal.transact(make_plan, keeps_failed=True)
             journal.fingerprints = done.plan.fingerprints
             self._last.set_messages(*turn.looked_at())
+            self._last_body = LastBody()
             self._keeps_history = False
             output = turn.rewrite(changes_of(done.plan, done.outcome))
             self._history.keep(turn, self._token(options))
@@ -221,31 +225,45 @@ class Engine:
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=True)
             journal.fingerprints = done.plan.fingerprints
             self._last.set_messages((), 0, tuple(messages))
+            self._last_body = LastBody()
         return report_of(done, options, started_s=started_s)
 
     def enforce_json(
-        self, body: bytes, put_together: Callable[[JsonScan, Sequence[Change]], _Output]
-    ) -> tuple[_Output, EnforcementReport]:
-        """Apply the budget to a body; ``put_together`` makes the output of scan and changes."""
+        self, body: bytes, output: Output[_Made], rule: Literal["seen"] | None = None
+    ) -> tuple[_Made, EnforcementReport]:
+        """Apply the budget to a body; ``output`` says in which form it goes out."""
         started_s = time.perf_counter()
         check_body(body)
         journal = self._journal
         options = self._plan_options()
         with self._deciding():
-            scan = core.scan_json(body, self._last.scan)
+            # Made anew by `enforce`, so that it is looked up under the lock.
+            last = self._last_body
+            last.begin(body)
             if self._parent_state is not None:
                 self._fill_gaps(pure.scan_json(body).messages)
 
-            def make_plan() -> Plan:
-                return core.plan_json(scan, journal.state.known(), self._with_rule(options))
+            def current_options() -> PlanOptions:
+                return self._with_rule(options) if rule is None else replace(options, rule=rule)
 
-            done = journal.transact(make_plan, keeps_failed=True)
-            self._last.set_scan(scan)
-            self._keeps_history = False
+            again = None if journal.owes_records else last.report(journal.state, current_options())
+            if again is not None:
+                self._last.set_body(body)
+                made = last.put_together_again(body, output)
+                return made, replace(again, elapsed_s=time.perf_counter() - started_s)
+            done = journal.transact(
+                lambda: last.plan(journal.state, current_options()),
+                keeps_failed=True,
+                marks_seen=rule == "seen",
+            )
+            self._last.set_body(body)
+            if rule is None:
+                self._keeps_history = False
             # Before another call takes over what is known about this body.
-            output = put_together(scan, changes_of(done.plan, done.outcome))
-        report = report_of(done, options, started_s=started_s)
-        return output, report
+            made = last.put_together(body, changes_of(done.plan, done.outcome), output)
+            report = report_of(done, options, started_s=started_s)
+            last.settle(done.plan, report)
+        return made, report
 
     def withdraw(self) -> tuple[int, Failure | None]:
         """Take back what was kept for the last enforced list and no later group follows.
@@ -268,6 +286,7 @@ class Engine:
                 self._last.settle(self._journal, self.policy.is_exempt_tool)
             finally:
                 self._history.forget()
+                self._last_body = LastBody()
                 self._journal.fingerprints = core.FingerprintCache()
 
     @contextmanager
@@ -301,7 +320,7 @@ class Engine:
 
     def _with_rule(self, options: PlanOptions) -> PlanOptions:
         is_resumed = self._keeps_history and self._journal.has_records
-        return dataclasses.replace(options, rule="resumed") if is_resumed else options
+        return replace(options, rule="resumed") if is_resumed else options
 
     def _token(self, options: PlanOptions) -> object:
         """Return what stays equal as long as the same messages give the same report."""

@@ -12,7 +12,7 @@ from toolbudget._core.pure import Key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolbudget._core.pure import Candidate, JsonScan
+    from toolbudget._core.pure import Candidate
     from toolbudget._core.pure.group import Group
     from toolbudget.budget.journal import Journal
 
@@ -22,7 +22,7 @@ __all__ = ["LastEnforced"]
 class LastEnforced:
     """The messages of the last enforcement: as they are, or in the body that holds them."""
 
-    __slots__ = ("_beginning", "_count", "_keys", "_rest", "scan")
+    __slots__ = ("_beginning", "_body", "_count", "_keys", "_rest")
 
     def __init__(self) -> None:
         """Begin before the first enforcement."""
@@ -32,12 +32,12 @@ class LastEnforced:
         """Remember a list: so many of a beginning, which may grow later, and the rest."""
         self._beginning, self._count, self._rest = beginning, count, rest
         self._keys: list[Key] | None = None
-        self.scan: JsonScan | None = None
+        self._body: bytes | None = None
 
-    def set_scan(self, scan: JsonScan) -> None:
+    def set_body(self, body: bytes) -> None:
         """Remember a body."""
         self.set_messages((), 0, ())
-        self.scan = scan
+        self._body = body
 
     def settle(self, journal: Journal, is_exempt_tool: Callable[[str], bool]) -> None:
         """Remember instead what could be taken back, so that nothing else is kept alive.
@@ -60,8 +60,8 @@ class LastEnforced:
         if self._keys is not None:
             return self._keys
         messages: Sequence[object] = [*islice(self._beginning, self._count), *self._rest]
-        if self.scan is not None:
-            messages = pure.scan_json(self.scan.body).messages
+        if self._body is not None:
+            messages = pure.scan_json(self._body).messages
         groups = core.collect(messages, is_exempt_tool).groups
         last = [_key(one, journal) for one in _candidates(groups, is_followed=False)]
         # The same result may stand in an earlier group too, and the model has seen that one.

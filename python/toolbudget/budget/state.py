@@ -41,7 +41,15 @@ class ContentReplacementState:
         (frozenset(), {})
     """
 
-    __slots__ = ("_by_id", "_by_length", "_epoch", "_latest", "_unapplied", "_unframed")
+    __slots__ = (
+        "_by_id",
+        "_by_length",
+        "_changes",
+        "_epoch",
+        "_latest",
+        "_unapplied",
+        "_unframed",
+    )
 
     def __init__(self) -> None:
         """Start without any decision."""
@@ -52,6 +60,7 @@ class ContentReplacementState:
         # A decision stays for good, unless it is taken back: then this is another object.
         self._epoch = object()
         self._unframed = 0
+        self._changes = 0
 
     @property
     def token(self) -> tuple[object, int]:
@@ -61,6 +70,11 @@ class ContentReplacementState:
         replacement of the same text is known, if it does not look like one by itself.
         """
         return self._epoch, self._unframed
+
+    @property
+    def changes(self) -> int:
+        """How often anything has changed: as long as it is the same, so are all answers."""
+        return self._changes
 
     @property
     def decisions(self) -> Mapping[Key, str | None]:
@@ -115,6 +129,7 @@ class ContentReplacementState:
         by_fingerprint = self._by_id.setdefault(key.tool_use_id, {})
         if key.fingerprint in by_fingerprint:
             return
+        self._changes += 1
         by_fingerprint[key.fingerprint] = replacement
         if replacement is None:
             return
@@ -127,6 +142,7 @@ class ContentReplacementState:
     def decide_all(self, decisions: Iterable[tuple[Key, str | None]]) -> None:
         """Take decisions over one by one, as :meth:`decide` does; most of them keep a result."""
         by_id = self._by_id
+        self._changes += 1
         for key, replacement in decisions:
             if replacement is not None:
                 self.decide(key, replacement)
@@ -144,6 +160,7 @@ class ContentReplacementState:
             by_fingerprint = self._by_id.get(key.tool_use_id)
             if by_fingerprint is None or by_fingerprint.get(key.fingerprint, "") is not None:
                 continue
+            self._changes += 1
             self._epoch = object()
             del by_fingerprint[key.fingerprint]
             if not by_fingerprint:
@@ -174,6 +191,7 @@ class ContentReplacementState:
         """Await the text that another program's replacement is to be bound to."""
         if len(replacement) > core.REFERENCE_MAX_CHARS:
             return
+        self._changes += 1
         if replacement in self.decisions_about(tool_use_id).values():
             # It has met its text, and stands before whatever was recorded earlier about the id.
             self._unapplied.pop(tool_use_id, None)

@@ -217,14 +217,20 @@ mod _native {
 
     #[pyfunction]
     #[pyo3(signature = (body, earlier=None))]
-    fn scan_json(
-        body: &Bound<'_, PyBytes>,
-        earlier: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<JsonScan> {
-        guarded(body.py(), || {
+    fn scan_json<'py>(
+        body: &Bound<'py, PyBytes>,
+        earlier: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, JsonScan>> {
+        let py = body.py();
+        guarded(py, || {
             // A scan of the other core holds nothing that this one could use.
-            let earlier = earlier.and_then(|earlier| earlier.cast::<JsonScan>().ok());
-            JsonScan::of(body, earlier.map(Bound::get))
+            let earlier = earlier.and_then(|earlier| earlier.cast_exact::<JsonScan>().ok());
+            if let Some(earlier) = earlier
+                && earlier.get().is_of(body)
+            {
+                return Ok(earlier.clone());
+            }
+            Bound::new(py, JsonScan::of(body, earlier.map(Bound::get))?)
         })
     }
 
