@@ -225,6 +225,7 @@ impl<'a, B: Built> Attempt<'a, B> {
     }
 
     /// Takes an item, unless its replacement would not be shorter.
+    #[inline]
     fn take(&mut self, index: usize, item: Choosable, built: B) {
         if built.size_chars() >= item.size_chars {
             return;

@@ -170,6 +170,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     }
 
     /// The size of a candidate in the unit of the limit.
+    #[inline]
     fn size(&mut self, index: usize) -> Result<u64, K::Error> {
         match self.options.budget.unit {
             Unit::Chars => Ok(self.candidate(index).size_chars),
@@ -240,14 +241,13 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         group: usize,
         totals: &mut Totals,
     ) -> Result<(), K::Error> {
-        for item in &fresh {
-            totals.fresh += self.choosable(item)?.total();
-        }
+        let items = self.choosable(&fresh)?;
+        totals.fresh = items.iter().map(|item| item.total()).sum();
         if self.options.leaves_fresh {
             return Ok(());
         }
         let mut choices: Vec<Option<usize>> = vec![None; fresh.len()];
-        if let Some(chosen) = self.choose(&fresh, totals)? {
+        if let Some(chosen) = self.choose(&fresh, &items, totals)? {
             for (position, replacement) in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
                 self.plan.choices.push(Choice {
@@ -273,6 +273,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     fn choose(
         &mut self,
         fresh: &[Fresh<K::Text>],
+        choosable: &[Choosable],
         totals: &mut Totals,
     ) -> Result<Option<Chosen<K::Built>>, K::Error> {
         let budget = &self.options.budget;
@@ -286,10 +287,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 usable.push(position);
             }
         }
-        let items = usable
-            .iter()
-            .map(|&position| self.choosable(&fresh[position]))
-            .collect::<Result<Vec<_>, _>>()?;
+        let items: Vec<Choosable> = usable.iter().map(|&index| choosable[index]).collect();
         let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
             let candidate = fresh[usable[item]].occurrences[0];
             self.knowledge.build(candidate, preview_bytes)
@@ -300,13 +298,17 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         Ok(Some(chosen))
     }
 
-    fn choosable(&mut self, fresh: &Fresh<K::Text>) -> Result<Choosable, K::Error> {
-        let first = fresh.occurrences[0];
-        Ok(Choosable {
-            size_chars: self.candidate(first).size_chars,
-            size: self.size(first)?,
-            occurrences: fresh.occurrences.len(),
-        })
+    fn choosable(&mut self, fresh: &[Fresh<K::Text>]) -> Result<Vec<Choosable>, K::Error> {
+        let mut items = Vec::with_capacity(fresh.len());
+        for item in fresh {
+            let first = item.occurrences[0];
+            items.push(Choosable {
+                size_chars: self.candidate(first).size_chars,
+                size: self.size(first)?,
+                occurrences: item.occurrences.len(),
+            });
+        }
+        Ok(items)
     }
 
     fn candidate(&self, index: usize) -> &'a Candidate<K::Text> {
