@@ -83,7 +83,10 @@ pub(crate) fn read_accounting(accounting: &Bound<'_, PyAny>) -> PyResult<Account
 
 pub(crate) fn read_unit(unit: &Bound<'_, PyAny>) -> PyResult<Unit> {
     let py = unit.py();
-    Ok(if unit.eq(intern!(py, "tokens"))? {
+    // The usual one is that of the class itself: nothing need be compared.
+    Ok(if unit.is(intern!(py, "chars")) {
+        Unit::Chars
+    } else if unit.eq(intern!(py, "tokens"))? {
         Unit::Tokens
     } else if unit.eq(intern!(py, "bytes"))? {
         Unit::Bytes

@@ -300,14 +300,13 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             fresh,
             ..
         } = open;
-        for item in &*fresh {
-            totals.fresh += self.choosable(item)?.total();
-        }
+        let items = self.choosable(fresh)?;
+        totals.fresh = items.iter().map(|item| item.total()).sum();
         if self.options.leaves_fresh {
             return Ok(());
         }
         let mut choices: Vec<Option<usize>> = vec![None; fresh.len()];
-        if let Some(chosen) = self.choose(fresh, totals)? {
+        if let Some(chosen) = self.choose(fresh, &items, totals)? {
             for position in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
                 let item = &fresh[position];
@@ -333,7 +332,12 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     }
 
     /// Chooses if the group is over its limit. What is taken are positions in `fresh`.
-    fn choose(&mut self, fresh: &[Fresh], totals: &mut Totals) -> Result<Option<Chosen>, K::Error> {
+    fn choose(
+        &mut self,
+        fresh: &[Fresh],
+        choosable: &[Choosable],
+        totals: &mut Totals,
+    ) -> Result<Option<Chosen>, K::Error> {
         let budget = &self.options.budget;
         let visible = totals.visible(budget.accounting);
         if fresh.is_empty() || !budget.limit.is_exceeded_by(visible) {
@@ -345,10 +349,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 usable.push(position);
             }
         }
-        let items = usable
-            .iter()
-            .map(|&position| self.choosable(&fresh[position]))
-            .collect::<Result<Vec<_>, _>>()?;
+        let items: Vec<Choosable> = usable.iter().map(|&index| choosable[index]).collect();
         let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
             self.replacement_size(fresh[usable[item]].first, preview_bytes)
         })?;
@@ -377,12 +378,18 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         }
     }
 
-    fn choosable(&mut self, fresh: &Fresh) -> Result<Choosable, K::Error> {
-        Ok(Choosable {
-            size_chars: self.candidate(fresh.first).size_chars,
-            size: self.size(fresh.first)?,
-            occurrences: fresh.count(),
-        })
+    /// The sizes of fresh results, each measured once.
+    fn choosable(&mut self, fresh: &[Fresh]) -> Result<Vec<Choosable>, K::Error> {
+        fresh
+            .iter()
+            .map(|item| {
+                Ok(Choosable {
+                    size_chars: self.candidate(item.first).size_chars,
+                    size: self.size(item.first)?,
+                    occurrences: item.count(),
+                })
+            })
+            .collect()
     }
 
     fn candidate(&self, index: usize) -> &'a Candidate<K::Text> {
