@@ -218,6 +218,7 @@ class _Maker:
             "build_replacement": lambda: ([odd(self.text()), odd("/s/t.txt")], preview),
             "collect": lambda: ([messages, odd(self.callback(usual=False))], {}),
             "cut_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
+            "estimate_tokens": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
             "plan": lambda: ([messages, odd(self.known()), odd(self.options())], {}),

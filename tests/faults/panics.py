@@ -51,6 +51,7 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "build_replacement": ((_TEXT, "/s/t.txt"), {"preview_bytes": 100}),
     "collect": ((_MESSAGES, lambda _name: False), {}),
     "cut_preview": ((_TEXT, 100), {}),
+    "estimate_tokens": (([_TEXT],), {}),
     "fingerprint": (([_TEXT],), {}),
     "is_framed_reference": ((_TEXT,), {}),
     "plan": ((_MESSAGES, Known({}, {}), _OPTIONS), {}),

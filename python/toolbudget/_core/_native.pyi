@@ -28,6 +28,7 @@ __all__ = [
     "build_replacement",
     "collect",
     "cut_preview",
+    "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
     "plan",
@@ -161,6 +162,17 @@ def fingerprint(parts: Iterable[str]) -> Fingerprint:
     Example:
         >>> fingerprint(["ab", "c"]) == fingerprint(["abc"])
         True
+    """
+
+def estimate_tokens(parts: Iterable[str]) -> int:
+    """Estimate the tokens of the text that ``parts`` make when they are joined, rounded up.
+
+    Args:
+        parts: Any texts; ASCII is weighed where it lies, other text in bounded pieces.
+
+    Example:
+        >>> estimate_tokens(["Hello, ", "\u65e5\u672c"])
+        6
     """
 
 def build_replacement(

@@ -85,6 +85,12 @@ mod _native {
     }
 
     #[pyfunction]
+    #[pyo3(signature = (parts))]
+    fn estimate_tokens(parts: &Bound<'_, PyAny>) -> PyResult<u64> {
+        guarded(parts.py(), || replacement::estimate_tokens(parts))
+    }
+
+    #[pyfunction]
     #[pyo3(signature = (text, path, *, preview_bytes, reader_hint=None, size_bytes=None))]
     fn build_replacement<'py>(
         text: &Bound<'py, PyString>,

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{PyTypeInfo as _, intern};
-use toolbudget_core::{Fingerprint, Fingerprinter, REFERENCE_MAX_CHARS, is_framed_reference};
+use toolbudget_core::{
+    Fingerprint, Fingerprinter, REFERENCE_MAX_CHARS, TokenEstimator, is_framed_reference,
+};
 
 use crate::raw::{first_char, is_same_text};
 
@@ -133,6 +135,21 @@ pub(crate) fn fingerprint(parts: &[Bound<'_, PyString>]) -> PyResult<Fingerprint
         }
     }
     Ok(fingerprinter.finish())
+}
+
+/// Estimates the tokens of the text that `parts` make when they are joined, without joining them.
+pub(crate) fn estimate_tokens(parts: &[Bound<'_, PyString>]) -> PyResult<u64> {
+    let mut estimator = TokenEstimator::new();
+    for text in parts {
+        if is_ascii(text)? {
+            estimator.push(text.to_str()?.as_bytes());
+            continue;
+        }
+        for range in toolbudget_core::pieces(text.code_point_len()?) {
+            estimator.push(Wtf8::of(&slice(text, range)?)?.as_bytes()?);
+        }
+    }
+    Ok(estimator.finish())
 }
 
 /// The first `max_chars` characters of `text`; the text itself if it has no more.

@@ -35,6 +35,7 @@ mod replacement;
 mod select;
 mod size;
 mod text;
+mod tokens;
 
 pub use calls::{Call, is_code_caller};
 pub use choose::{Accounting, Budget, Built, Choosable, Chosen, Totals, choose};
@@ -51,3 +52,4 @@ pub use replacement::{
 pub use select::select_largest;
 pub use size::{count_chars, pieces};
 pub use text::Text;
+pub use tokens::TokenEstimator;

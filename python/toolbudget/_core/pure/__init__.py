@@ -35,6 +35,7 @@ from toolbudget._core.pure.replacement import (
 from toolbudget._core.pure.rewrite import Change, replace_content, rewrite
 from toolbudget._core.pure.select import select_largest
 from toolbudget._core.pure.size import utf8_length
+from toolbudget._core.pure.tokens import estimate_tokens
 
 __all__ = [
     "REFERENCE_MAX_CHARS",
@@ -59,6 +60,7 @@ __all__ = [
     "build_replacement",
     "collect",
     "cut_preview",
+    "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
     "plan",
