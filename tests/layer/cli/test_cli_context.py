@@ -185,11 +185,11 @@ def test_a_sub_agent_has_a_context_of_its_own(context: Callable[..., Ran]) -> No
 
 def test_thresholds_are_those_asked_for(context: Callable[..., Ran]) -> None:
     """Size, reserve and shares as in ``ContextWindow``."""
-    options = ("--size", 600, "--reserve-output", 100, "--near", 0.6, "--over", 0.84, "--json")
+    options = ("--size", 600, "--reserve-output", 100, "--near", 0.4, "--over", 0.84, "--json")
     report = context(TALK, *options).report
     assert (report["available_tokens"], report["near_tokens"], report["over_tokens"]) == (
         500,
-        300,
+        200,
         420,
     )
     assert report["state"] == "over"

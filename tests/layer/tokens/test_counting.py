@@ -264,7 +264,9 @@ def test_any_object_with_the_methods_will_do() -> None:
     assert (told.tokens, told.exact, told.from_cache) == (6, True, False)
 
 
-@pytest.mark.parametrize("client", [None, object(), 7, {"messages": 1}], ids=repr)
+@pytest.mark.parametrize(
+    "client", [None, object(), 7, {"messages": 1}], ids=["none", "object", "number", "mapping"]
+)
 def test_a_client_without_methods_is_an_estimate(client: object) -> None:
     """It has nothing to count with."""
     told = count_tokens(client, MESSAGES, model="m", small_model="s", tools=TOOLS, system="x" * 40)
