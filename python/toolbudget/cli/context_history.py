@@ -35,7 +35,8 @@ class Turn:
         usage: What the context held when it was complete.
         estimated_tokens: The estimate of what no usage covers when the next request is made.
         is_after_compaction: Whether it is the first one behind a compaction.
-        largest_id: The call of the largest result behind it.
+        largest_tool: The tool of the largest result behind it, if its call came before.
+        largest_id: That call.
         largest_tokens: The estimate of that result.
     """
 
@@ -46,6 +47,7 @@ class Turn:
     is_reported: bool = False
     usage: Usage = UNUSED
     estimated_tokens: int = 0
+    largest_tool: str | None = None
     largest_id: str | None = None
     largest_tokens: int = 0
 
@@ -114,6 +116,8 @@ class ChainHistory:
     text_tokens: Counter[str] = field(default_factory=Counter)
     _is_compacted: bool = False
     _calls: dict[str | None, _Results] = field(default_factory=dict)
+    # Results of calls whose ids were given to other calls later.
+    _closed_calls: list[_Results] = field(default_factory=list)
     _call_counts: Counter[str | None] = field(default_factory=Counter)
     _call_tokens: Counter[str | None] = field(default_factory=Counter)
 
@@ -135,15 +139,16 @@ class ChainHistory:
             turn.usage = entry.usage
         turn.estimated_tokens = self.meter.estimated_tokens
 
-    def tool_name(self, tool_use_id: str | None) -> str | None:
-        """Return the tool of a call, now that every record has been seen."""
-        results = self._calls.get(tool_use_id)
-        return results.tool_name if results else None
+    def largest_tool(self, turn: Turn) -> str | None:
+        """Return the tool of a turn's largest result, now that every record has been seen."""
+        if turn.largest_tool is not None or not turn.largest_tokens:
+            return turn.largest_tool
+        return self._calls[turn.largest_id].tool_name
 
     def tool_shares(self) -> list[ToolShare]:
         """Return what each tool brought, the largest first."""
         by_tool: dict[str | None, _Results] = {}
-        for found in self._calls.values():
+        for found in (*self._closed_calls, *self._calls.values()):
             share = by_tool.setdefault(found.tool_name, _Results())
             share.results += found.results
             share.result_tokens += found.result_tokens
@@ -198,7 +203,7 @@ class ChainHistory:
         results = self._calls.setdefault(tool_use_id, _Results())
         if results.is_named and results.tool_name != tool_name:
             # Some servers begin their ids anew: what came so far belongs to the other tool.
-            self._calls[f"{tool_use_id}\0{len(self._calls)}"] = results
+            self._closed_calls.append(results)
             results = self._calls[tool_use_id] = _Results()
         results.tool_name, results.is_named = tool_name, True
         self._call_counts[tool_name] += 1
@@ -209,8 +214,12 @@ class ChainHistory:
         results.results += 1
         results.result_tokens += tokens
         results.largest_tokens = max(results.largest_tokens, tokens)
-        if self.turns and not self._is_compacted and tokens > self.turns[-1].largest_tokens:
-            self.turns[-1].largest_id, self.turns[-1].largest_tokens = tool_use_id, tokens
+        if not self.turns or self._is_compacted:
+            return
+        turn = self.turns[-1]
+        if tokens > turn.largest_tokens:
+            turn.largest_tool, turn.largest_id = results.tool_name, tool_use_id
+            turn.largest_tokens = tokens
 
 
 @dataclass(slots=True)

@@ -108,6 +108,6 @@ class ContextReport:
             "used_tokens": turn.used_tokens,
             "state": self.window.state_of(turn.used_tokens),
             "after_compaction": turn.is_after_compaction,
-            "largest_tool": self.main.tool_name(turn.largest_id),
+            "largest_tool": self.main.largest_tool(turn),
             "largest_result_tokens": turn.largest_tokens,
         }

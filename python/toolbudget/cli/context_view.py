@@ -127,7 +127,7 @@ def _layout_of(columns: int) -> int:
 def _largest(report: ContextReport, turn: Turn) -> str:
     if not turn.largest_tokens:
         return ""
-    name = report.main.tool_name(turn.largest_id) or "(unknown)"
+    name = report.main.largest_tool(turn) or "(unknown)"
     return f"{shorten(name, _TOOL_CHARS)} {grouped(turn.largest_tokens)}"
 
 

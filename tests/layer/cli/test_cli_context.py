@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
 import tracemalloc
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.builders import call, res
-from tests.layer.cli.transcripts import assistant, to_lines, user, write
+from tests.layer.cli.talk import TALK, said, used
+from tests.layer.cli.transcripts import assistant, to_lines, user
 from tests.layer.tokens.test_usage import STREAMS
 from tests.layer.tokens.usage_oracle import context_tokens, read_records, tokens_of
-from toolbudget.cli.context_history import History, Turn
-from toolbudget.cli.context_plot import sampled
+from toolbudget.cli.context_history import History
 from toolbudget.cli.source import Place, Record
 from toolbudget.tokens._content import block_tokens, content_tokens
 
@@ -29,46 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.layer.cli.transcripts import Ran
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def used(read: int, new: int, output: int) -> dict[str, object]:
-    """Make the usage of a response; a part of what is new goes to the cache."""
-    return {
-        "input_tokens": new // 2,
-        "cache_creation_input_tokens": new - new // 2,
-        "cache_read_input_tokens": read,
-        "output_tokens": output,
-    }
-
-
-def said(message_id: str, usage: object, *blocks: Any, **keys: object) -> dict[str, Any]:  # noqa: ANN401
-    """Make an assistant's record with a usage."""
-    record = assistant(message_id, *blocks, **keys)
-    record["message"]["usage"] = usage
-    return record
-
-
-TALK = [
-    user({"type": "text", "text": "x" * 40}),
-    said("m1", used(0, 100, 5), call("t1", "Read")),
-    user(res("t1", "x" * 800)),
-    said("m1", used(0, 100, 10), call("t2", "Bash")),
-    user(res("t2", "x" * 80)),
-    said("m2", used(100, 300, 20), {"type": "text", "text": "x" * 12}),
-]
-
-
-@pytest.fixture
-def context(run: Callable[..., Ran], tmp_path: Path) -> Callable[..., Ran]:
-    """Give a function that shows the context of an input: records, or its bytes."""
-
-    def run_context(given: Sequence[object] | bytes, *options: object) -> Ran:
-        data = given if isinstance(given, bytes) else to_lines(*given)
-        return run("context", write(tmp_path / "in.jsonl", data), *options)
-
-    return run_context
 
 
 def test_each_response_is_a_turn(context: Callable[..., Ran]) -> None:
@@ -134,8 +90,9 @@ def test_ids_that_begin_anew_are_kept_apart(context: Callable[..., Ran]) -> None
         said("m2", used(0, 1, 1), call("call_0", "Bash")),
         user(res("call_0", "x" * 40)),
     ]
-    tools = context(stream, "--json").report["tools"]
-    assert [(one["tool"], one["result_tokens"]) for one in tools] == [
+    report = context(stream, "--json").report
+    assert [turn["largest_tool"] for turn in report["turns"]] == ["Read", "Bash"]
+    assert [(one["tool"], one["result_tokens"]) for one in report["tools"]] == [
         ("Read", tokens_of(400)),
         ("Bash", tokens_of(40)),
     ]
@@ -297,80 +254,6 @@ def test_a_session_without_responses(context: Callable[..., Ran]) -> None:
     assert ran.code == 0
     assert "No response of a model is in it." in ran.out
     assert ran.out.splitlines()[1].startswith(f"ok: {tokens_of(40)} of 180,000 tokens used (0 %)")
-
-
-def test_the_plot_is_a_picture_of_every_part(context: Callable[..., Ran], tmp_path: Path) -> None:
-    """It is well-formed, complete in itself, and takes the place of an earlier one."""
-    path = tmp_path / "out.svg"
-    path.write_text("old")
-    ran = context(TALK, "--plot", path, "--json")
-    assert (ran.code, ran.report["used_tokens"]) == (0, 420)
-    picture = ET.fromstring(path.read_bytes())  # noqa: S314 - our own
-    words = {element.text for element in picture.iter(f"{SVG}text")}
-    assert {"cached", "new", "output", "estimated", "near 144,000", "over 165,600"} <= words
-    assert not list(picture.iter(f"{SVG}script"))
-    first = path.read_bytes()
-    context(TALK, "--plot", path)
-    assert path.read_bytes() == first
-
-
-def test_the_plot_goes_nowhere_else(context: Callable[..., Ran], tmp_path: Path) -> None:
-    """A folder that is missing is not made."""
-    ran = context(TALK, "--plot", tmp_path / "missing" / "out.svg")
-    assert (ran.code, ran.out) == (1, "")
-    assert "no such file or directory" in ran.err
-    assert not (tmp_path / "missing").exists()
-
-
-def test_the_plot_in_the_terminal(context: Callable[..., Ran]) -> None:
-    """It shows the turns and the thresholds, without colours where none are wanted."""
-    ran = context(TALK, "--plot", "-")
-    assert ran.code == 0
-    assert "over 165,600" in ran.out
-    assert "\x1b" not in ran.out
-    assert max(map(len, ran.out.splitlines())) <= 100
-
-
-def test_the_plot_without_unicode(tmp_path: Path) -> None:
-    """A terminal that knows only ASCII gets a picture of ASCII."""
-    write(tmp_path / "in.jsonl", to_lines(*TALK))
-    command = [sys.executable, "-m", "toolbudget", "context", "in.jsonl", "--plot", "-"]
-    ran = subprocess.run(
-        command,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        cwd=tmp_path,
-    )
-    assert ran.stdout.isascii()
-    assert b"\\u" not in ran.stdout
-    assert b"over 165,600***" in ran.stdout
-
-
-@pytest.mark.parametrize(("path", "library"), [("out.svg", "pygal"), ("-", "plotille")])
-def test_a_missing_extra_is_named(
-    context: Callable[..., Ran], path: str, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever lacks the library is told what to install, before anything is read."""
-    monkeypatch.setitem(sys.modules, library, None)
-    ran = context(b"not read", "--plot", path)
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err == (
-        f"Error: --plot needs {library}, which is not installed: pip install 'toolbudget[plot]'\n"
-    )
-
-
-@given(tokens=st.lists(st.integers(0, 100), max_size=50), max_points=st.integers(1, 20))
-def test_no_peak_is_lost_in_a_plot(tokens: list[int], max_points: int) -> None:
-    """A long session is drawn with few points, each of them the fullest nearby."""
-    turns = [
-        Turn(number, number, None, is_after_compaction=False, estimated_tokens=used_tokens)
-        for number, used_tokens in enumerate(tokens)
-    ]
-    chosen = sampled(turns, max_points)
-    assert len(chosen) <= max_points
-    assert [turn.number for turn in chosen] == sorted(turn.number for turn in chosen)
-    assert max((turn.used_tokens for turn in chosen), default=0) == max(tokens, default=0)
 
 
 def history_of(records: Sequence[dict[str, Any]]) -> tuple[History, list[int]]:
