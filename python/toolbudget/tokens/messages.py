@@ -11,15 +11,19 @@ from toolbudget.tokens.estimate import estimate_tokens, rough_token_count_estima
 
 __all__ = [
     "MEDIA_BLOCK_TOKENS",
+    "Piece",
     "estimate_tokens_for_messages",
+    "pieces_of_block",
+    "pieces_of_content",
+    "pieces_of_json",
     "rough_token_count_estimation_for_messages",
 ]
 
 MEDIA_BLOCK_TOKENS: Final = 2_000
 """What an image or a document counts as, however long its base64 is (T2)."""
 
-# A text, or the tokens of what has none.
-_Piece: TypeAlias = str | int
+Piece: TypeAlias = str | int
+"""A text, or the tokens of what has none."""
 
 _MEDIA: Final = frozenset({"image", "document"})
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -77,27 +81,29 @@ def estimate_tokens_for_messages(messages: Sequence[object]) -> int:
     )
 
 
-def _pieces_of_messages(messages: Sequence[object]) -> Iterator[_Piece]:
+def _pieces_of_messages(messages: Sequence[object]) -> Iterator[Piece]:
     for index, element in enumerate(check_sequence(messages)):
         message = read_message(element, index)
         if message is not None:
-            yield from _pieces_of_content(message.content)
+            yield from pieces_of_content(message.content)
         elif text_field(element, "role") == "system":
-            yield from _pieces_of_content(field(element, "content"))
+            yield from pieces_of_content(field(element, "content"))
 
 
-def _pieces_of_content(content: object) -> Iterator[_Piece]:
+def pieces_of_content(content: object) -> Iterator[Piece]:
+    """Give what is counted of a content: text, or a list of blocks."""
     text = plain_text(content)
     if text is not None:
         yield text
     elif isinstance(content, (list, tuple)):
         for block in content:
-            yield from _pieces_of_block(block)
+            yield from pieces_of_block(block)
     elif content is not None:
-        yield from _pieces_of_json(content)
+        yield from pieces_of_json(content)
 
 
-def _pieces_of_block(block: object) -> Iterator[_Piece]:
+def pieces_of_block(block: object) -> Iterator[Piece]:
+    """Give what is counted of one block, a dict or an SDK object."""
     kind = text_field(block, "type") or ""
     text = text_field(block, _TEXT_FIELDS[kind]) if kind in _TEXT_FIELDS else plain_text(block)
     if text is not None:
@@ -105,14 +111,14 @@ def _pieces_of_block(block: object) -> Iterator[_Piece]:
     elif kind in _MEDIA:
         yield MEDIA_BLOCK_TOKENS
     elif kind in _CALLS:
-        yield from _pieces_of_json(field(block, "input"), before=text_field(block, "name") or "")
+        yield from pieces_of_json(field(block, "input"), before=text_field(block, "name") or "")
     elif kind.endswith(_RESULT):
-        yield from _pieces_of_content(field(block, "content"))
+        yield from pieces_of_content(field(block, "content"))
     else:
-        yield from _pieces_of_json(block)
+        yield from pieces_of_json(block)
 
 
-def _pieces_of_json(value: object, before: str = "") -> Iterator[_Piece]:
+def pieces_of_json(value: object, before: str = "") -> Iterator[Piece]:
     """Give a value as compact JSON; media inside of it apart."""
     media: list[object] = []
 
