@@ -233,7 +233,11 @@ class _Maker:
             "begins_with": lambda: ([messages, odd(self.messages())], {}),
             "outline": lambda: ([messages], {}),
             "rewrite_again": lambda: (
-                [messages, odd(self.changes()), odd([odd(1) for _ in messages or ()])],
+                [
+                    messages,
+                    odd(self.changes()),
+                    odd([odd(1) for _ in range(self._random.randrange(6))]),
+                ],
                 {},
             ),
             "replace_content": lambda: ([odd(self.content()), odd("short")], {}),

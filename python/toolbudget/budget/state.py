@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
 from toolbudget import _core as core
+from toolbudget._core import pure
 from toolbudget._core.pure import Fingerprint, Key, Known
 from toolbudget.errors import TranscriptError
 
@@ -135,7 +136,8 @@ class ContentReplacementState:
             return
         self._latest[key.tool_use_id] = replacement
         self._by_length.setdefault(len(replacement), set()).add(replacement)
-        self._unframed += not core.is_framed_reference(replacement)
+        # The pure one: nothing may fail between two decisions of one record.
+        self._unframed += not pure.is_framed_reference(replacement)
         if self._unapplied.get(key.tool_use_id) == replacement:
             del self._unapplied[key.tool_use_id]
 

@@ -89,6 +89,9 @@ impl FingerprintCache {
     }
 }
 
+/// How many times as much room as there are entries is kept.
+const MOST_ROOM: usize = 16;
+
 /// The content of a cache.
 pub(crate) struct Memory {
     pub(crate) readers: Readers,
@@ -169,6 +172,11 @@ impl Memory {
         }
         let call = self.call;
         self.entries.retain(|entry| entry.call == call);
+        // Clearing costs what there was room for: of a long list, after which only its end is read.
+        if self.indices.capacity() > MOST_ROOM * (self.entries.len() + 1) {
+            self.entries.shrink_to_fit();
+            self.indices = HashMap::default();
+        }
         self.indices.clear();
         let addresses = self.entries.iter().map(|entry| address(entry.objects()));
         self.indices.extend(addresses.zip(0..));
