@@ -241,8 +241,14 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     fn size(&mut self, index: usize) -> Result<u64, K::Error> {
         match self.options.budget.unit {
             Unit::Chars => Ok(self.candidate(index).size_chars),
-            unit => self.knowledge.measure(index, unit),
+            unit => self.measure(index, unit),
         }
+    }
+
+    /// Apart, so that what is asked for every result is small enough to be inlined.
+    #[cold]
+    fn measure(&mut self, index: usize, unit: Unit) -> Result<u64, K::Error> {
+        self.knowledge.measure(index, unit)
     }
 
     /// Decides at once about a result that no selection is needed for; `None` for one that is fresh.
