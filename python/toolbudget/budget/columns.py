@@ -135,7 +135,8 @@ def collect(
         messages: API messages, transcript records or message objects.
         state: Earlier decisions. A text is hashed only if something is known about its id. Without
             a state every result is fresh, if it is not exempt or framed as a reference.
-        exempt_tools: Tools that the limit does not touch.
+        exempt_tools: Tools that the limit does not touch; none by default, while a session exempts
+            some (``Read`` for instance).
 
     Raises:
         ConfigError: ``state`` or ``exempt_tools`` cannot be used.

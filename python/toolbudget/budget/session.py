@@ -106,7 +106,8 @@ class Session(Requests):
             root: Folder of all sessions; full texts go to ``<root>/<session>/tool-results``.
             session_id: Any text; ids that cannot be file names are mapped to safe ones.
             limits: ``None`` takes them from the environment.
-            declared_limits: Limits in characters that the host's tools declare; infinite exempts.
+            declared_limits: Limits that the host's tools declare, in the unit of ``limits``;
+                infinite exempts.
             agent_id: Resume this sub-agent of the session; :meth:`subagent` begins a new one.
             parent: The session (or its state) that the sub-agent came from. Its replacements fill
                 gaps for ids that occur in the sub-agent's messages, unless its own records begin
@@ -248,9 +249,11 @@ class Session(Requests):
         """Check one result when its tool has run; a too large one comes back as a reference.
 
         Args:
-            block: A ``tool_result`` block. It is never changed.
+            block: A ``tool_result`` block. It is never changed. Anything else, a whole message or
+                record too, comes back as it is.
             tool_name: The tool that made it.
-            declared_limit: Limit in characters that the tool declares, remembered for the tool.
+            declared_limit: Limit that the tool declares, in the unit of the session's limits;
+                remembered for the tool.
             caller: The call's ``caller``, if it has one: results for running code are exempt.
 
         Returns:

@@ -57,15 +57,15 @@ __all__ = ["command"]
     "--max-result-chars",
     metavar="N|off",
     callback=read_limit,
-    help="Characters that one result may have, if its tool does not declare less; else"
-    " TOOLBUDGET_MAX_RESULT_CHARS, else 50000.",
+    help="What one result may have, in the --unit, if its tool does not declare less; else"
+    " TOOLBUDGET_MAX_RESULT_CHARS, else 50000 characters.",
 )
 @click.option(
     "--max-message-chars",
     metavar="N|off",
     callback=read_limit,
-    help="Characters that all results of one API message may have together; else"
-    " TOOLBUDGET_MAX_MESSAGE_CHARS, else 200000.",
+    help="What all results of one API message may have together, in the --unit; else"
+    " TOOLBUDGET_MAX_MESSAGE_CHARS, else 200000 characters.",
 )
 @click.option(
     "--unit",

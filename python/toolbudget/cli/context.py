@@ -32,8 +32,8 @@ _SVG_SUFFIX = ".svg"
     "--plot",
     "plot_path",
     metavar="FILE.svg|-",
-    help="Draw the turns into an SVG file, or with - into the report. Needs the extra"
-    " toolbudget[plot].",
+    help="Draw the turns into an SVG file, or with - into the report. Needs the"
+    " package pygal, for - plotille.",
 )
 @click.option(
     "--format",

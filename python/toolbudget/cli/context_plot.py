@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_svg", "draw_text", "require_library", "sampled", "write_svg"]
 
-_EXTRA: Final = "toolbudget[plot]"
 # More points than a picture has room for only make it large and slow.
 _MAX_POINTS: Final = 400
 _MAJOR_LABELS: Final = 10
@@ -162,5 +161,5 @@ def require_library(name: str) -> Any:  # noqa: ANN401 - neither library has typ
         return importlib.import_module(name)
     except ImportError as error:
         raise CommandError(
-            f"--plot needs {name}, which is not installed: pip install '{_EXTRA}'"
+            f"--plot needs {name}, which is not installed: pip install {name}"
         ) from error

@@ -10,7 +10,7 @@ __all__ = ["read_folder", "read_limit"]
 
 
 def read_limit(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Read a limit in characters; ``off`` is infinite.
+    """Read a limit, in the unit of ``--unit``; ``off`` is infinite.
 
     Raises:
         BadParameter: It is neither; the message names the option and the value.

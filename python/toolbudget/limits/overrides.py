@@ -31,8 +31,8 @@ class Overrides:
     """The overrides that counted when the provider was read: a snapshot for one call.
 
     Attributes:
-        tools: Limits in characters by tool name; each finite and above 0.
-        message: The aggregate limit in characters, or ``None`` if there is no valid override.
+        tools: Limits by tool name, in the unit of the ``Limits``; each finite and above 0.
+        message: The aggregate limit in that unit, or ``None`` if there is no valid override.
 
     Example:
         >>> from toolbudget.limits import Limits

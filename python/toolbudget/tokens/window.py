@@ -150,7 +150,8 @@ class ContextWindow:
 
         Args:
             messages: API messages, transcript records or SDK objects, also mixed. Tools and system
-                prompt are not in them: without a reported usage they are not counted.
+                prompt are not in them: without a reported usage they are not counted. The messages
+                of ``normalize_messages_for_api`` have no usage left: give what they are made of.
 
         Raises:
             InvalidMessageError: It is no sequence of messages.

@@ -83,7 +83,7 @@ def test_a_missing_extra_is_named(
     ran = context(b"not read", "--plot", path)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        f"Error: --plot needs {library}, which is not installed: pip install 'toolbudget[plot]'\n"
+        f"Error: --plot needs {library}, which is not installed: pip install {library}\n"
     )
 
 
