@@ -351,6 +351,19 @@ class Session(Requests):
         """Close the session."""
         self.close()
 
+    async def __aenter__(self) -> Self:
+        """Use the session as an asynchronous context manager."""
+        return self
+
+    async def __aexit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the session without blocking the event loop."""
+        await asyncio.to_thread(self.close)
+
     def _gate(
         self,
         block: Mapping[str, Any],

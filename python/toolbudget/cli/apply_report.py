@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from toolbudget.tokens import rough_token_count_for_chars
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -67,8 +65,8 @@ class ApplyReport:
 
     @property
     def estimated_tokens_saved(self) -> int:
-        """A rough estimate of what that is in tokens."""
-        return rough_token_count_for_chars(max(self.saved_chars, 0))
+        """An estimate of what that is in tokens."""
+        return max(self.results.estimated_tokens_saved, 0)
 
     def to_json(self) -> dict[str, object]:
         """Return the report for machines.

@@ -226,7 +226,7 @@ def _saved(report: ApplyReport) -> str:
     percent = round(100 * report.saved_chars / chars_before)
     return (
         f"{grouped(report.saved_chars)} of {count(chars_before, 'character')} ({percent} %),"
-        f" about {count(report.estimated_tokens_saved, 'token')} (a rough estimate)"
+        f" about {count(report.estimated_tokens_saved, 'token')} (an estimate)"
     )
 
 

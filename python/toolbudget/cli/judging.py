@@ -95,6 +95,7 @@ class Results:
         kept: Results that were judged and stay as they are.
         chars_before: Characters of all text results as given.
         chars_after: The same in the output.
+        estimated_tokens_saved: Estimated tokens of replaced texts, less those of replacements.
         over_limit_chars: By how much groups still exceed the limit, summed.
         decided_earlier: Results that a record under this root had decided before this run.
         failures: What could not be done.
@@ -110,6 +111,7 @@ class Results:
     kept: int = 0
     chars_before: int = 0
     chars_after: int = 0
+    estimated_tokens_saved: int = 0
     over_limit_chars: int = 0
     decided_earlier: int = 0
     failures: list[Failure] = field(default_factory=list)
@@ -251,6 +253,8 @@ class Judge:
                 path=path,
             )
         )
+        self.results.estimated_tokens_saved += core.estimate_tokens(candidate.parts)
+        self.results.estimated_tokens_saved -= core.estimate_tokens((text,))
         place = window.place_of(candidate.message_index, candidate.block_index)
         self.results.edits.append(Edit(place, text))
 

@@ -22,7 +22,7 @@ from tests.builders import (
     stored_files,
     turn,
 )
-from toolbudget import EnforcementReport, MemoryStore, Session, StoredResult
+from toolbudget import EnforcementReport, MemoryStore, Session, StoredResult, ToolBudgetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -273,3 +273,18 @@ def test_reports_of_ended_tasks_are_forgotten(session: Session) -> None:
     started_s = time.perf_counter()
     session.enforce([])
     assert time.perf_counter() - started_s < WAIT_S
+
+
+def test_an_asynchronous_block_closes_the_session(root: Path) -> None:
+    """``async with`` ends as ``with`` does: what is on disk stays, and the object is closed."""
+
+    async def use() -> Session:
+        async with Session.open(root, "a") as session:
+            await session.aenforce(turn("Bash", t1=HUGE))
+        return session
+
+    session = asyncio.run(use())
+    with pytest.raises(ToolBudgetError, match="closed"):
+        session.enforce([])
+    with Session.open(root, "a") as again:
+        assert again.state == session.state

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.builders import call, res, size_label
 from tests.layer.cli.transcripts import assistant, other_record, to_lines, user, write
+from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.layer.cli.transcripts import Ran
 
@@ -117,13 +119,17 @@ def test_what_was_skipped_and_why(show: Callable[..., Ran]) -> None:
 
 
 def test_savings_are_an_estimate(show: Callable[..., Ran]) -> None:
-    """Saved characters are exact, tokens a quarter of them and called an estimate."""
+    """Saved characters are exact; tokens are those of the texts, and called an estimate."""
     ran = show(to_lines(user(res("t1", LARGE))), "--json")
     saved_chars = 60_000 - ran.report["replaced"][0]["replacement_chars"]
+    output = json.loads(Path(ran.report["output"]).read_text())
+    replacement = output["message"]["content"][0]["content"]
+    saved_tokens = estimate_tokens(LARGE) - estimate_tokens(replacement)
+    assert ran.report["estimated_tokens_saved"] == saved_tokens
     shown = facts_of(show(to_lines(user(res("t1", LARGE)))).out)["Saved"]
     assert shown == (
         f"{saved_chars:,} of 60,000 characters ({100 * saved_chars / 60_000:.0f} %),"
-        f" about {(saved_chars + 2) // 4:,} tokens (a rough estimate)"
+        f" about {saved_tokens:,} tokens (an estimate)"
     )
 
 
