@@ -58,7 +58,7 @@ class Home:
             folder = os.fspath(root)
         except TypeError as error:
             raise ConfigError(f"root (argument) must name a folder: {root!r}") from error
-        if not folder:
+        if not folder or not isinstance(folder, str):
             raise ConfigError(f"root (argument) must name a folder: {root!r}")
         base = Path(os.path.abspath(folder))  # noqa: PTH100 - no symlink is to be resolved
         refuse_unshowable(str(base), "root")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,7 +15,6 @@ from toolbudget.errors import ConfigError
 from toolbudget.limits.validation import choice, positive_number, positive_whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Protocol
 
     from numpy.typing import NDArray
@@ -98,7 +98,11 @@ def what_if(
 
 
 def _plain(limits: Iterable[float] | NDArray[Any]) -> Iterable[Any]:
-    return limits.ravel().tolist() if isinstance(limits, np.ndarray) else limits
+    if isinstance(limits, np.ndarray):
+        return limits.ravel().tolist()
+    if not isinstance(limits, Iterable):
+        raise ConfigError(f"limits (argument) must be several numbers: {limits!r}")
+    return limits
 
 
 def _whole(limit: float) -> int:

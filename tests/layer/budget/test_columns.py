@@ -233,6 +233,7 @@ def test_nothing_is_asked_of_nothing() -> None:
         ({"limits": ["9"]}, "limits"),
         ({"limits": [9], "preview_bytes": 0}, "preview_bytes"),
         ({"limits": [9], "path_chars": -1}, "path_chars"),
+        ({"limits": 9}, "limits"),
         ({"limits": [9], "path_chars": 1.5}, "path_chars"),
         ({"limits": [9], "path_chars": np.array([1, 2, 3])}, "path_chars"),
         ({"limits": [9], "accounting": "none"}, "accounting"),

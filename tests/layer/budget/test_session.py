@@ -77,6 +77,13 @@ def test_options_are_checked(root: Path, arguments: dict[str, Any]) -> None:
     assert not root.exists()
 
 
+@pytest.mark.parametrize("root", [None, 7, "", b"/tmp/x"])
+def test_a_root_is_checked(root: Any) -> None:  # noqa: ANN401 - also what it cannot be
+    """L5: a root that names no folder as text is an error."""
+    with pytest.raises(ConfigError, match="root .argument. must name a folder"):
+        Session.open(root, "session")
+
+
 @pytest.mark.parametrize("session_id", [None, 7, b"x", ["s"]])
 def test_a_session_id_is_text(root: Path, session_id: Any) -> None:  # noqa: ANN401 - bad on purpose
     """F1: an id of another type is refused by name."""
