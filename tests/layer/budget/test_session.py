@@ -80,7 +80,7 @@ def test_options_are_checked(root: Path, arguments: dict[str, Any]) -> None:
 @pytest.mark.parametrize("root", [None, 7, "", b"/tmp/x"])
 def test_a_root_is_checked(root: Any) -> None:  # noqa: ANN401 - also what it cannot be
     """L5: a root that names no folder as text is an error."""
-    with pytest.raises(ConfigError, match="root .argument. must name a folder"):
+    with pytest.raises(ConfigError, match=r"root .argument. must name a folder"):
         Session.open(root, "session")
 
 
