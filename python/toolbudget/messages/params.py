@@ -45,7 +45,8 @@ def user_message_to_message_param(
 
     Returns:
         A new message that shares nothing mutable with ``message``. It never holds more than 4
-        breakpoints, those inside results counted; the earliest go first.
+        breakpoints, those inside its blocks counted, and none where the API refuses it; the
+        earliest go first.
 
     Raises:
         InvalidMessageError: ``message`` is no user message, or its content is neither text nor a
@@ -86,7 +87,8 @@ def assistant_message_to_message_param(
 
     Returns:
         A new message that shares nothing mutable with ``message``; its blocks are all kept, calls
-        too. It never holds more than 4 breakpoints; the earliest go first.
+        too. It never holds more than 4 breakpoints, and none where the API refuses it; the earliest
+        go first.
 
     Raises:
         InvalidMessageError: ``message`` is no assistant message, or its content is neither text nor
@@ -116,7 +118,8 @@ def add_cache_breakpoint(
     """Put a cache breakpoint at the end of a whole message list, and never exceed what it may hold.
 
     It goes on the last block of the last message whose last block may carry one. If the list then
-    holds more than ``max_breakpoints``, those inside results counted, the earliest are taken away.
+    holds more than ``max_breakpoints``, those inside blocks counted, the earliest are taken away;
+    so are all that stand where the API refuses them.
 
     Args:
         messages: What :func:`normalize_messages_for_api` made, or any messages of a request.
