@@ -29,6 +29,9 @@ TEXTS: Final = st.lists(st.tuples(PARTS, st.sampled_from(["", " ", "  "])), max_
 
 MONEY_BEHIND: Final = re.compile(r"[kmb]\s*(\$|\u20ac|USD)", re.IGNORECASE)
 
+# As in "use 500 k tokens"; a unit apart is one only there.
+SPACED_UNIT: Final = re.compile(r"\s[kmb]\s+tokens?(?!\w)", re.IGNORECASE)
+
 
 class Number(NamedTuple):
     """A number with a unit that stands alone: where, whether after a plus, and how it goes on."""
@@ -65,6 +68,8 @@ def number_at(text: str, start: int) -> Number | None:
         end += 1
         while text[end : end + 1].isdecimal():
             end += 1
+    spaced = SPACED_UNIT.match(text, end)
+    end += spaced is not None  # the blank before it
     unit = text[end : end + 1].lower()
     if unit not in FACTORS:
         return None
