@@ -18,11 +18,13 @@ __all__ = [
     "acceptable_blocks",
     "can_carry_mark",
     "keep_last_marks",
+    "outlive",
 ]
 
 CACHE_CONTROL: Final = "cache_control"
 # The API refuses a request with more, those of `system` and `tools` counted.
 MAX_CACHE_BREAKPOINTS: Final = 4
+_LONG_TTL: Final = "1h"
 _UNMARKABLE: Final = frozenset({"thinking", "redacted_thinking"})
 # Blocks whose content is a list of blocks.
 _HOLDERS: Final = frozenset({"tool_result", "search_result"})
@@ -66,6 +68,18 @@ def keep_last_marks(contents: Iterable[object], max_breakpoints: int) -> None:
             del block[CACHE_CONTROL]
     for block in marked[: max(len(marked) - max_breakpoints, 0)]:
         del block[CACHE_CONTROL]
+
+
+def outlive(content: object, later_contents: Iterable[object]) -> None:
+    """Let the breakpoint at the end of a content of our own last as long as those behind it.
+
+    The API refuses a breakpoint of one hour behind one of five minutes.
+    """
+    blocks = (block for later in later_contents for block in _marked(later))
+    marks = (block[CACHE_CONTROL] for block in blocks if can_carry_mark(block))
+    longest = next((mark for mark in marks if field(mark, "ttl") == _LONG_TTL), None)
+    if longest is not None and isinstance(content, list):
+        content[-1][CACHE_CONTROL] = dict(longest)
 
 
 def _marked(content: object) -> Iterator[Block]:

@@ -22,6 +22,7 @@ from toolbudget.messages import (
 )
 
 MARK: Final = {"type": "ephemeral"}
+HOUR: Final = {"type": "ephemeral", "ttl": "1h"}
 EMPTY_SYSTEMS: Final[tuple[object, ...]] = ("", " \n", None, [], [{"type": "text", "text": " "}])
 
 
@@ -160,6 +161,26 @@ def test_breakpoints_inside_documents_and_hits_count() -> None:
     )
     assert repr(param).count("cache_control") == 4
     assert repr(document).count("cache_control") == 6
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        answer(
+            text("b", cache_control=HOUR), {"type": "thinking", "thinking": "", "signature": "x"}
+        ),
+        system([text("b", cache_control=HOUR)]),
+    ],
+    ids=["thinking", "system"],
+)
+def test_a_breakpoint_outlives_those_behind_it(behind: dict[str, Any]) -> None:
+    """A1: the API refuses a breakpoint of one hour behind a shorter one."""
+    marked: Any = add_cache_breakpoint([msg(text("a")), behind])
+    assert marked == [msg(text("a", cache_control=HOUR)), behind]
+    marked[0]["content"][0]["cache_control"].clear()
+    assert marked[1] == behind
+    marked = add_cache_breakpoint([msg(text("a", cache_control=HOUR)), answer(text("b"))])
+    assert marked[1] == answer(text("b", cache_control=MARK))
 
 
 @pytest.mark.parametrize("block", [SlotBlock("hi"), NamedBlock("text", "hi")])
