@@ -114,7 +114,7 @@ def draw_text(report: ContextReport, *, columns: int, has_colors: bool, is_ascii
     figure.with_colors = has_colors
     figure.origin = False
     figure.x_label, figure.y_label = "turn", "tokens"
-    figure.x_ticks_fkt = lambda value, _next: f"{value:.0f}"
+    figure.x_ticks_fkt = _turn_label
     figure.y_ticks_fkt = lambda value, _next: f"{value:,.0f}"
     last = max([2, *(turn.number for turn in turns)])
     figure.set_x_limits(min_=1, max_=last)
@@ -140,6 +140,11 @@ def sampled(turns: Sequence[Turn], max_points: int = _MAX_POINTS) -> list[Turn]:
     return [
         max(turns[start : start + stretch], key=lambda turn: turn.used_tokens) for start in starts
     ]
+
+
+def _turn_label(turn: float, following: float) -> str:
+    """Name a place on the axis; with a few turns it may lie between two of them."""
+    return f"{turn:.0f}" if following - turn >= 1 else f"{turn:.1f}".removesuffix(".0")
 
 
 def _without_extras(root: Any) -> Any:  # noqa: ANN401 - of the library's own XML

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["count", "grouped", "printable", "shorten"]
 
 
@@ -39,19 +45,38 @@ def count(number: int, noun: str) -> str:
     return f"{grouped(number)} {noun}" if number == 1 else f"{grouped(number)} {noun}s"
 
 
-def shorten(text: str, max_chars: int) -> str:
-    """Make text printable, on one line, and cut out its middle if it is too long.
+def shorten(text: str, max_columns: int) -> str:
+    """Make text printable, on one line, and cut out its middle if it is too wide.
+
+    Args:
+        text: Any text.
+        max_columns: How wide it may be; Chinese, Japanese, Korean and emoji take two each.
 
     Example:
-        >>> shorten("mcp__tracker__search", 12)
-        'mcp__t…earch'
+        >>> shorten("mcp__tracker__search", 12), shorten("\u5de5\u5177\u540d\u79f0", 7)
+        ('mcp__t…earch', '工…称')
     """
     shown = printable(text)
-    if len(shown) <= max_chars:
+    widths = _widths(shown)
+    if sum(widths) <= max_columns:
         return shown
-    kept_chars = max_chars - 1
-    head_chars = kept_chars - kept_chars // 2
-    return f"{shown[:head_chars]}…{shown[len(shown) - kept_chars // 2 :]}"
+    kept_columns = max_columns - 1
+    tail_columns = kept_columns // 2
+    head = _count_within(widths, kept_columns - tail_columns)
+    tail = _count_within(reversed(widths), tail_columns)
+    return f"{shown[:head]}…{shown[len(shown) - tail :]}"
+
+
+def _widths(text: str) -> list[int]:
+    if text.isascii():
+        return [1] * len(text)
+    from rich.cells import get_character_cell_size
+
+    return [get_character_cell_size(character) for character in text]
+
+
+def _count_within(widths: Iterable[int], max_columns: int) -> int:
+    return sum(columns <= max_columns for columns in accumulate(widths))
 
 
 def _escape(character: str) -> str:

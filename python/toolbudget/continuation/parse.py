@@ -99,7 +99,7 @@ def _find(text: str) -> Iterator[_Found]:
     end = _end_of_words(text)
     for match in _AMOUNT.finditer(text):
         span = BudgetSpan(*match.span("amount"))
-        if _is_money(text, span):
+        if _is_money(text, span, has_tokens=match["tokens"] is not None):
             continue
         is_plain = bool(match["plus"] or match["tokens"] or _STANDS_ALONE.match(text, span.end))
         budget_tokens = _value_of(match["number"], match["unit"] or match["spaced_unit"])
@@ -121,9 +121,11 @@ def _end_of_words(text: str) -> int:
     return end
 
 
-def _is_money(text: str, span: BudgetSpan) -> bool:
+def _is_money(text: str, span: BudgetSpan, *, has_tokens: bool) -> bool:
     before = text[max(0, span.start - _NEAR_CHARS) : span.start].rstrip()
-    behind = text[span.end : span.end + _NEAR_CHARS].lstrip()
+    # What is said to be tokens is no money, whatever follows; a new line begins another sentence.
+    near = "" if has_tokens else text[span.end : span.end + _NEAR_CHARS]
+    behind = near.partition("\n")[0].lstrip()
     if any(unicodedata.category(side) == "Sc" for side in (before[-1:], behind[:1]) if side):
         return True
     words = (_WORD_BEFORE.search(before), _WORD_BEHIND.match(behind))

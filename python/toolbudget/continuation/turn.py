@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from toolbudget.errors import ConfigError
+
 __all__ = ["TurnBudget"]
 
 
@@ -39,10 +41,10 @@ class TurnBudget:
             output_tokens: As the provider's usage says; each response once.
 
         Raises:
-            ValueError: It is negative or no integer.
+            ConfigError: It is negative or no ``int``.
         """
         if type(output_tokens) is not int or output_tokens < 0:
-            raise ValueError(f"output_tokens must be a number of tokens: {output_tokens!r}")
+            raise ConfigError(f"output_tokens (argument) must be tokens, an int: {output_tokens!r}")
         with self._lock:
             self._output_tokens += output_tokens
 
@@ -51,8 +53,13 @@ class TurnBudget:
 
         Args:
             budget: What the new input names, as from ``parse_token_budget``; ``None`` keeps the one
-                in force.
+                in force, and 0 ends it.
+
+        Raises:
+            ConfigError: It is neither an ``int`` nor ``None``.
         """
+        if budget is not None and type(budget) is not int:
+            raise ConfigError(f"budget (argument) must be tokens, an int, or None: {budget!r}")
         with self._lock:
             self._output_tokens_before = self._output_tokens
             if budget is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from toolbudget._core.pure.shape import plain_text
 from toolbudget.messages.chains import read_one_chain
 from toolbudget.messages.create import NO_CONTENT
-from toolbudget.messages.marks import without_empty_texts
-from toolbudget.messages.pairing import CallLedger, pair
+from toolbudget.messages.marks import acceptable_blocks
+from toolbudget.messages.pairing import CallLedger, pair, without_repeated_calls
 from toolbudget.messages.plain import is_empty_text
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ def normalize_messages_for_api(messages: Sequence[object]) -> list[MessageParam]
     An answer that was streamed as several records of one ``message.id`` is one message again, with
     all its results in the next one, wherever the records stood. What the API would refuse is put
     into a form that it takes: a result without its call becomes text, a call without its result
-    gets an error result that says so. Only text blocks that are empty or white space are left out.
+    gets an error result that says so. Left out are only texts that are empty or white space, and a
+    call that its answer holds a second time. Breakpoints on thinking or an empty text move to the
+    block before.
 
     Earlier messages never change when records are appended: an assistant message and the results
     behind it are final once another answer has begun.
@@ -109,7 +112,9 @@ class _Assembly:
     def add(self, message: Spoken) -> None:
         turn = self.turn
         if message.role == "system":
-            turn.systems.append({"role": "system", "content": message.content})
+            content = _system_content(message.content)
+            if content:
+                turn.systems.append({"role": "system", "content": content})
         elif message.role == "user":
             turn.blocks.extend(message.blocks)
             has_content = not all(map(is_empty_text, message.blocks))
@@ -123,17 +128,17 @@ class _Assembly:
 
     def end_turn(self) -> None:
         turn, self.turn = self.turn, _Turn()
-        answer = without_empty_texts(turn.answer)
+        answer = acceptable_blocks(without_repeated_calls(turn.answer))
         if turn.has_answer:
             # An answer without content still stands between what the user said before and after.
             content = answer or [{"type": "text", "text": NO_CONTENT}]
             self.sent.append({"role": "assistant", "content": content})
         results, others = pair(answer, turn.blocks)
         if turn.calls.takes_results_only:
-            self.held.extend(without_empty_texts(others))
+            self.held.extend(acceptable_blocks(others))
             blocks = results
         else:
-            blocks = without_empty_texts([*results, *self.held, *others])
+            blocks = acceptable_blocks([*results, *self.held, *others])
             self.held = []
         if blocks:
             self.sent.append({"role": "user", "content": blocks})
@@ -152,9 +157,22 @@ class _Assembly:
         turn = self.turn
         if turn.calls.takes_results_only and not turn.calls.has_calls:
             return False  # nothing could be sent between: the provider's tool goes on
-        if turn.has_user_content or turn.systems:
+        if turn.has_user_content:
             return True
+        if turn.systems and not turn.has_answer:
+            return True  # else they would stand between two answers, with nothing of the user's
         return bool(self.held) and not turn.calls.has_calls
+
+
+def _system_content(content: Any) -> Any:  # noqa: ANN401 - a text or blocks
+    """Give the content of a system message in its form; nothing if there is no text in it."""
+    text = plain_text(content)
+    if text is not None:
+        return text if text.strip() else None
+    is_list_of_blocks = isinstance(content, list) and all(
+        isinstance(part, dict) for part in content
+    )
+    return acceptable_blocks(content) if is_list_of_blocks else content
 
 
 def _assemble(messages: object) -> _Assembly:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid as uuids
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolbudget._core.pure.shape import is_mapping, plain_text, text_field
 from toolbudget.errors import InvalidMessageError
-from toolbudget.messages.plain import shown
+from toolbudget.messages.plain import clone, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from toolbudget.messages.types import AssistantRecord, UserRecord
 
 __all__ = ["NO_CONTENT", "create_assistant_message", "create_user_message"]
@@ -70,8 +69,8 @@ def create_user_message(
         The record, with the keys that recorded sessions use; an option that is ``None`` has none.
 
     Raises:
-        InvalidMessageError: ``content`` is neither text nor a list of blocks, or ``timestamp`` has
-            no time zone.
+        InvalidMessageError: ``content`` is neither text nor a list of blocks, ``timestamp`` is no
+            time or has no zone, or ``image_paste_ids`` is no list.
 
     Example:
         >>> from toolbudget import messages
@@ -89,7 +88,7 @@ def create_user_message(
         "mcpMeta": mcp_meta,
         "uuid": str(uuids.uuid4() if uuid is None else uuid),
         "timestamp": _timestamp(timestamp),
-        "imagePasteIds": None if image_paste_ids is None else list(image_paste_ids),
+        "imagePasteIds": _paste_ids(image_paste_ids),
         "sourceToolAssistantUUID": source_tool_assistant_uuid and str(source_tool_assistant_uuid),
         "permissionMode": permission_mode,
         "origin": origin,
@@ -105,7 +104,7 @@ def create_user_message(
 def create_assistant_message(
     content: str | Sequence[object],
     *,
-    usage: Mapping[str, Any] | None = None,
+    usage: object = None,
     is_virtual: bool | None = None,
 ) -> AssistantRecord:
     """Make an assistant record that no model made: a notice of the host, or a test's answer.
@@ -113,14 +112,16 @@ def create_assistant_message(
     Args:
         content: A text becomes one text block, an empty one the placeholder ``(no content)``;
             blocks are taken as they are.
-        usage: What the answer is said to have used; all zero if ``None``, which counts as none.
+        usage: What the answer is said to have used, a mapping or a client's object, of which a copy
+            is kept; all zero if ``None``, which counts as none.
         is_virtual: For display; never sent.
 
     Returns:
         The record, with a random ``uuid`` and ``message.id`` and the time of now (UTC).
 
     Raises:
-        InvalidMessageError: ``content`` is neither text nor a list of blocks.
+        InvalidMessageError: ``content`` is neither text nor a list of blocks, or ``usage`` holds no
+            fields.
 
     Example:
         >>> from toolbudget import messages
@@ -139,7 +140,7 @@ def create_assistant_message(
             "content": blocks,
             "stop_reason": "stop_sequence",
             "stop_sequence": "",
-            "usage": dict.fromkeys(_NO_USAGE, 0) if usage is None else dict(usage),
+            "usage": _usage(usage),
         },
         "uuid": str(uuids.uuid4()),
         "timestamp": _timestamp(None),
@@ -165,11 +166,30 @@ def _content(content: object) -> str | list[object]:
     return list(content)
 
 
-def _timestamp(value: str | dt.datetime | None) -> str:
+def _usage(usage: object) -> dict[str, Any]:
+    if usage is None:
+        return dict.fromkeys(_NO_USAGE, 0)
+    copied = clone(usage)
+    if not isinstance(copied, dict):
+        raise InvalidMessageError(f"usage must be a mapping or a usage object: {shown(usage)}")
+    return copied
+
+
+def _paste_ids(numbers: object) -> list[object] | None:
+    if numbers is None:
+        return None
+    if isinstance(numbers, Sequence) and not isinstance(numbers, (str, bytes)):
+        return list(numbers)
+    raise InvalidMessageError(f"image_paste_ids must be a list of numbers: {shown(numbers)}")
+
+
+def _timestamp(value: object) -> str:
     """Write a time as recorded sessions do: UTC, milliseconds, ``Z``."""
     if isinstance(value, str):
         return value
     moment = dt.datetime.now(dt.UTC) if value is None else value
+    if not isinstance(moment, dt.datetime):
+        raise InvalidMessageError(f"timestamp must be text or a datetime: {shown(moment)}")
     if moment.tzinfo is None:
         raise InvalidMessageError(f"timestamp must have a time zone: {moment!r}")
     text = moment.astimezone(dt.UTC).isoformat(timespec="milliseconds")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolbudget._core.pure.shape import text_field
+from toolbudget._core.pure.shape import field, text_field
 from toolbudget.messages.plain import is_empty_text
 
 if TYPE_CHECKING:
@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 __all__ = [
     "CACHE_CONTROL",
     "MAX_CACHE_BREAKPOINTS",
+    "acceptable_blocks",
     "can_carry_mark",
     "keep_last_marks",
-    "without_empty_texts",
+    "outlive",
 ]
 
 CACHE_CONTROL: Final = "cache_control"
 # The API refuses a request with more, those of `system` and `tools` counted.
 MAX_CACHE_BREAKPOINTS: Final = 4
+_LONG_TTL: Final = "1h"
 _UNMARKABLE: Final = frozenset({"thinking", "redacted_thinking"})
+# Blocks whose content is a list of blocks.
+_HOLDERS: Final = frozenset({"tool_result", "search_result"})
 _CONNECTOR: Final = "connector"  # `connector_text` and whatever else a connector sends
 
 
@@ -35,38 +39,58 @@ def can_carry_mark(block: Block) -> bool:
     return not is_empty_text(block)
 
 
-def without_empty_texts(blocks: Iterable[Block]) -> list[Block]:
-    """Leave out text blocks that the API refuses as empty.
+def acceptable_blocks(blocks: Iterable[Block]) -> list[Block]:
+    """Leave out text blocks that the API refuses as empty, and breakpoints where it takes none.
 
-    A breakpoint on one moves to the block before it, which ends the same prefix.
+    Such a breakpoint moves to the block before; the first block has none, so its own is lost.
     """
     kept: list[Block] = []
     for block in blocks:
-        if not is_empty_text(block):
-            kept.append(block)
-            continue
-        mark = block.get(CACHE_CONTROL)
+        mark = None if can_carry_mark(block) else block.pop(CACHE_CONTROL, None)
         if mark and kept and can_carry_mark(kept[-1]):
             kept[-1].setdefault(CACHE_CONTROL, mark)
+        if not is_empty_text(block):
+            kept.append(block)
     return kept
 
 
 def keep_last_marks(contents: Iterable[object], max_breakpoints: int) -> None:
     """Take the earliest breakpoints away from contents of our own until no more are left.
 
-    The last ones cover the longest prefixes, so they are the ones of use.
+    The last ones cover the longest prefixes, so they are the ones of use. Those on blocks that may
+    carry none go first.
     """
-    marked = [block for content in contents for block in _marked(content)]
+    marked: list[Block] = []
+    for block in (block for content in contents for block in _marked(content)):
+        if can_carry_mark(block):
+            marked.append(block)
+        else:
+            del block[CACHE_CONTROL]
     for block in marked[: max(len(marked) - max_breakpoints, 0)]:
         del block[CACHE_CONTROL]
 
 
+def outlive(content: object, later_contents: Iterable[object]) -> None:
+    """Let the breakpoint at the end of a content of our own last as long as those behind it.
+
+    The API refuses a breakpoint of one hour behind one of five minutes.
+    """
+    blocks = (block for later in later_contents for block in _marked(later))
+    marks = (block[CACHE_CONTROL] for block in blocks if can_carry_mark(block))
+    longest = next((mark for mark in marks if field(mark, "ttl") == _LONG_TTL), None)
+    if longest is not None and isinstance(content, list):
+        content[-1][CACHE_CONTROL] = dict(longest)
+
+
 def _marked(content: object) -> Iterator[Block]:
-    """Yield the blocks with a breakpoint in the order of the prompt, those inside results too."""
+    """Yield the blocks with a breakpoint in the order of the prompt, those inside others too."""
     for block in content if isinstance(content, list) else ():
         if not isinstance(block, dict):
             continue
-        if block.get("type") == "tool_result":
+        kind = block.get("type")
+        if kind in _HOLDERS:
             yield from _marked(block.get("content"))
+        elif kind == "document":
+            yield from _marked(field(block.get("source"), "content"))
         if block.get(CACHE_CONTROL) is not None:
             yield block

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolbudget._core.pure.calls import is_call_for_code
 from toolbudget._core.pure.shape import field, plain_text, text_field
 from toolbudget.errors import InvalidMessageError
-from toolbudget.messages.marks import CACHE_CONTROL, can_carry_mark, without_empty_texts
+from toolbudget.messages.marks import CACHE_CONTROL, acceptable_blocks, can_carry_mark
 from toolbudget.messages.plain import shown
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from toolbudget.messages.plain import Block
 
-__all__ = ["NO_RESULT", "CallLedger", "Paired", "pair"]
+__all__ = ["NO_RESULT", "CallLedger", "Paired", "pair", "without_repeated_calls"]
 
 # Stands for the result of a call that has none; the API refuses a call without a result.
 NO_RESULT: Final = "(no result: the call was not answered)"
@@ -85,13 +85,35 @@ def pair(calls: Iterable[Block], blocks: Iterable[Block]) -> Paired:
             continue
         open_calls[tool_use_id] -= 1
         answered.add(tool_use_id)
-        paired.results.append(_without_empty_parts(block))
+        paired.results.append(_acceptable_result(block))
     for call in calls:
         tool_use_id = _call_id(call)
         if tool_use_id is not None and tool_use_id not in answered:
             answered.add(tool_use_id)
             paired.results.append(_missing_result(call, tool_use_id))
     return paired
+
+
+def without_repeated_calls(answer: Iterable[Block]) -> list[Block]:
+    """Leave out calls that an answer holds a second time, as when a record was written twice.
+
+    The API refuses two calls of one id. Two different ones stay: they cannot be told apart.
+    """
+    kept: list[Block] = []
+    first_calls: dict[str, Block] = {}
+    for block in answer:
+        tool_use_id = _call_id(block)
+        first = None if tool_use_id is None else first_calls.setdefault(tool_use_id, block)
+        if first is None or first is block or not _is_same(first, block):
+            kept.append(block)
+    return kept
+
+
+def _is_same(first: Block, second: Block) -> bool:
+    try:
+        return first == second
+    except RecursionError:  # nested too deeply to be compared
+        return False
 
 
 def _call_ids(blocks: Iterable[Block]) -> list[str]:
@@ -114,11 +136,13 @@ def _missing_result(call: Block, tool_use_id: str) -> Block:
     return result
 
 
-def _without_empty_parts(result: Block) -> Block:
+def _acceptable_result(result: Block) -> Block:
     content = result.get("content")
+    if content is None:
+        return {key: value for key, value in result.items() if key != "content"}
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return result
-    parts = without_empty_texts(content)
+    parts = acceptable_blocks(content)
     if len(parts) == len(content):
         return result
     kept = {**result, "content": parts}
@@ -142,7 +166,7 @@ def _stray_result(result: Block) -> list[Block]:
         blocks.extend(_standing_alone(part) for part in content)
     elif content is not None:
         blocks.append(_standing_alone(content))
-    blocks = without_empty_texts(blocks)
+    blocks = acceptable_blocks(blocks)
     mark = result.get(CACHE_CONTROL)
     if mark is not None and can_carry_mark(blocks[-1]):
         blocks[-1].setdefault(CACHE_CONTROL, mark)

@@ -11,6 +11,7 @@ from toolbudget.messages.marks import (
     MAX_CACHE_BREAKPOINTS,
     can_carry_mark,
     keep_last_marks,
+    outlive,
 )
 from toolbudget.messages.plain import clone, content_blocks, shown
 
@@ -45,7 +46,8 @@ def user_message_to_message_param(
 
     Returns:
         A new message that shares nothing mutable with ``message``. It never holds more than 4
-        breakpoints, those inside results counted; the earliest go first.
+        breakpoints, those inside its blocks counted, and none where the API refuses it; the
+        earliest go first.
 
     Raises:
         InvalidMessageError: ``message`` is no user message, or its content is neither text nor a
@@ -86,7 +88,8 @@ def assistant_message_to_message_param(
 
     Returns:
         A new message that shares nothing mutable with ``message``; its blocks are all kept, calls
-        too. It never holds more than 4 breakpoints; the earliest go first.
+        too. It never holds more than 4 breakpoints, and none where the API refuses it; the earliest
+        go first.
 
     Raises:
         InvalidMessageError: ``message`` is no assistant message, or its content is neither text nor
@@ -115,8 +118,10 @@ def add_cache_breakpoint(
 ) -> list[MessageParam]:
     """Put a cache breakpoint at the end of a whole message list, and never exceed what it may hold.
 
-    It goes on the last block of the last message whose last block may carry one. If the list then
-    holds more than ``max_breakpoints``, those inside results counted, the earliest are taken away.
+    It goes on the last block of the last message whose last block may carry one, and lasts one hour
+    if one of the host's behind it does: the API takes none of an hour behind a shorter one. If the
+    list then holds more than ``max_breakpoints``, those inside blocks counted, the earliest are
+    taken away; so are all that stand where the API refuses them.
 
     Args:
         messages: What :func:`normalize_messages_for_api` made, or any messages of a request.
@@ -142,8 +147,11 @@ def add_cache_breakpoint(
         raise ConfigError(f"{problem}: {shown(max_breakpoints)}")
     params = [_cloned(message, index) for index, message in enumerate(check_sequence(messages))]
     if enable_prompt_caching:
-        for param in reversed(params):
-            if param["role"] != "system" and _mark_last(param):
+        for index in reversed(range(len(params))):
+            if params[index]["role"] != "system" and _mark_last(params[index]):
+                outlive(
+                    params[index]["content"], (param["content"] for param in params[index + 1 :])
+                )
                 break
     keep_last_marks((param["content"] for param in params), max_breakpoints)
     return params

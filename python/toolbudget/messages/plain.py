@@ -12,7 +12,7 @@ from toolbudget._core.pure.shape import field, is_mapping, plain_text, text_fiel
 from toolbudget.errors import InvalidMessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Block", "clone", "content_blocks", "is_empty_text", "shown"]
 
@@ -74,8 +74,9 @@ def is_empty_text(block: object) -> bool:
     """Tell whether a block is a text block without any character but white space."""
     if text_field(block, "type") != "text":
         return False
-    text = text_field(block, "text")
-    return text is not None and not text.strip()
+    given = field(block, "text")
+    text = plain_text(given)
+    return given is None or (text is not None and not text.strip())
 
 
 def shown(value: object) -> str:
@@ -90,7 +91,8 @@ def _opened(item: object) -> object:
     """Copy the outer layer of a value as a dict or list where it has one."""
     if isinstance(item, Mapping):
         return dict(item)
-    if isinstance(item, (list, tuple)):
+    is_named_tuple = isinstance(item, tuple) and text_field(item, "type") is not None
+    if isinstance(item, (list, tuple)) and not is_named_tuple:
         return list(item)
     text = plain_text(item)
     if text is not None:
@@ -108,8 +110,19 @@ def _fields(item: object) -> dict[str, object] | None:
         return dict(dump(exclude_unset=True, by_alias=True, exclude=hidden))
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
         return {part.name: getattr(item, part.name) for part in dataclasses.fields(item)}
+    if isinstance(item, tuple):
+        as_dict = field(item, "_asdict")
+        return dict(as_dict()) if callable(as_dict) else None
     if text_field(item, "type") is not None or text_field(item, "role") is not None:
-        attributes = field(item, "__dict__")
-        if isinstance(attributes, dict):
-            return {name: part for name, part in attributes.items() if not name.startswith("_")}
+        attributes = {name: getattr(item, name) for name in _slots(item) if hasattr(item, name)}
+        own = field(item, "__dict__")
+        if isinstance(own, dict):
+            attributes |= own
+        return {name: part for name, part in attributes.items() if not name.startswith("_")}
     return None
+
+
+def _slots(item: object) -> Iterator[str]:
+    for kind in reversed(type(item).__mro__):
+        names = kind.__dict__.get("__slots__", ())
+        yield from (names,) if isinstance(names, str) else names

@@ -25,8 +25,13 @@ def whole_number(value: object, field: str) -> int:
 
 def share(value: object, field: str) -> Fraction:
     """Give a share as the decimal that was written: 0.92 of 100 are 92, and not a bit more."""
-    if not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value):
-        return Fraction(repr(float(value)))
+    if not isinstance(value, bool) and isinstance(value, Real):
+        try:
+            number = float(value)
+        except OverflowError:  # an int or a fraction beyond every float
+            number = math.inf
+        if math.isfinite(number):
+            return Fraction(repr(number))
     raise config_error(field, "a finite number", value)
 
 

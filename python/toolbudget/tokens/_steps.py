@@ -98,6 +98,8 @@ class Question:
     estimate_tokens: int
     cache: CountCache[object] | None
     key: bytes | None
+    whole: dict[str, object]
+    """All that the key is made of."""
 
     @classmethod
     def ask(
@@ -139,6 +141,7 @@ class Question:
             estimate_tokens=_estimate(messages, tools, system),
             cache=cache,
             key=None if cache is None else key_of(whole),
+            whole=whole,
         )
 
 
@@ -230,7 +233,10 @@ def _look_up(question: Question) -> TokenCount | None:
 
 
 def _keep(question: Question, count: TokenCount) -> TokenCount:
-    if question.cache is not None and question.key is not None:
+    if question.cache is None or question.key is None:
+        return count
+    # A task of the host may have changed the content while the answer was on its way.
+    if key_of(question.whole) == question.key:
         question.cache.put(question.key, count)
     return count
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
-import reprlib
 from typing import Final
 
 from toolbudget import _core as core
-from toolbudget.errors import ConfigError
+from toolbudget.tokens._checks import config_error, whole_number
 
 __all__ = [
     "bytes_per_token_for_file_type",
@@ -46,9 +44,7 @@ def estimate_tokens(text: str) -> int:
         >>> estimate_tokens("The tests of the parser have passed."), estimate_tokens("你好世界")
         (9, 7)
     """
-    if not isinstance(text, str):
-        raise ConfigError(f"text (argument) must be a str: {_shown(text)}")
-    return core.estimate_tokens((text,))
+    return core.estimate_tokens((_checked_text(text),))
 
 
 def rough_token_count_estimation(
@@ -61,14 +57,14 @@ def rough_token_count_estimation(
         bytes_per_token: The ratio, an ``int`` or ``float``, finite and above 0.
 
     Raises:
-        ConfigError: ``bytes_per_token`` is anything else.
+        ConfigError: ``text`` is no text, or ``bytes_per_token`` is anything else.
 
     Example:
         >>> from toolbudget.tokens import rough_token_count_estimation
         >>> rough_token_count_estimation("x" * 10), rough_token_count_estimation("x" * 10, 2)
         (3, 5)
     """
-    return rough_token_count_for_chars(len(text), bytes_per_token)
+    return rough_token_count_for_chars(len(_checked_text(text)), bytes_per_token)
 
 
 def rough_token_count_for_chars(
@@ -84,7 +80,7 @@ def rough_token_count_for_chars(
         bytes_per_token: The ratio, an ``int`` or ``float``, finite and above 0.
 
     Raises:
-        ConfigError: ``bytes_per_token`` is anything else.
+        ConfigError: An argument is anything else.
 
     Example:
         >>> from toolbudget.tokens import rough_token_count_for_chars
@@ -92,7 +88,9 @@ def rough_token_count_for_chars(
         (21208, 4)
     """
     numerator, denominator = _ratio(bytes_per_token)
-    count = operator.index(count_chars)  # numpy's integers would overflow below
+    count = whole_number(count_chars, "count_chars")
+    if count < 0:
+        raise config_error("count_chars", "at least 0", count_chars)
     return (2 * count * denominator + numerator) // (2 * numerator)
 
 
@@ -103,25 +101,27 @@ def bytes_per_token_for_file_type(extension: str) -> int:
         extension: The file name's extension, in any case, with or without its dot (so
             ``Path.suffix`` too).
 
+    Raises:
+        ConfigError: ``extension`` is no text.
+
     Example:
         >>> from toolbudget.tokens import bytes_per_token_for_file_type
         >>> bytes_per_token_for_file_type("jsonl"), bytes_per_token_for_file_type(".py")
         (2, 4)
     """
+    if not isinstance(extension, str):
+        raise config_error("extension", "a str", extension)
     is_dense = extension.lower().removeprefix(".") in _DENSE_FILE_TYPES
     return _DENSE_BYTES_PER_TOKEN if is_dense else _DEFAULT_BYTES_PER_TOKEN
+
+
+def _checked_text(text: object) -> str:
+    if isinstance(text, str):
+        return text
+    raise config_error("text", "a str", text)
 
 
 def _ratio(value: object) -> tuple[int, int]:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
         return value.as_integer_ratio()
-    raise ConfigError(
-        f"bytes_per_token (argument) must be a finite positive number: {_shown(value)}"
-    )
-
-
-def _shown(value: object) -> str:
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # an int with more digits than the interpreter prints
-        return f"<{type(value).__name__}>"
+    raise config_error("bytes_per_token", "a finite positive number", value)

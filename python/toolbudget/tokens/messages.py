@@ -28,6 +28,8 @@ Piece: TypeAlias = str | int
 _MEDIA: Final = frozenset({"image", "document"})
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _RESULT: Final = "tool_result"
+# No provider nests results; what stands deeper than this has been made to end the reader.
+_MAX_DEPTH: Final = 50
 # Blocks of which one field is what the model reads.
 _TEXT_FIELDS: Final = {"text": "text", "thinking": "thinking", "redacted_thinking": "data"}
 
@@ -90,19 +92,21 @@ def _pieces_of_messages(messages: Sequence[object]) -> Iterator[Piece]:
             yield from pieces_of_content(field(element, "content"))
 
 
-def pieces_of_content(content: object) -> Iterator[Piece]:
+def pieces_of_content(content: object, depth: int = 0) -> Iterator[Piece]:
     """Give what is counted of a content: text, or a list of blocks."""
     text = plain_text(content)
     if text is not None:
         yield text
+    elif depth > _MAX_DEPTH:
+        yield MEDIA_BLOCK_TOKENS
     elif isinstance(content, (list, tuple)):
         for block in content:
-            yield from pieces_of_block(block)
+            yield from pieces_of_block(block, depth)
     elif content is not None:
         yield from pieces_of_json(content)
 
 
-def pieces_of_block(block: object) -> Iterator[Piece]:
+def pieces_of_block(block: object, depth: int = 0) -> Iterator[Piece]:
     """Give what is counted of one block, a dict or an SDK object."""
     kind = text_field(block, "type") or ""
     text = text_field(block, _TEXT_FIELDS[kind]) if kind in _TEXT_FIELDS else plain_text(block)
@@ -113,7 +117,7 @@ def pieces_of_block(block: object) -> Iterator[Piece]:
     elif kind in _CALLS:
         yield from pieces_of_json(field(block, "input"), before=text_field(block, "name") or "")
     elif kind.endswith(_RESULT):
-        yield from pieces_of_content(field(block, "content"))
+        yield from pieces_of_content(field(block, "content"), depth + 1)
     else:
         yield from pieces_of_json(block)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
+from rich.cells import cell_len
 
 from tests.builders import call, res
 from tests.layer.cli.talk import TALK, said, used
@@ -238,6 +239,21 @@ def test_tables_fit_into_the_terminal(
     words = " ".join(ran.out.split())
     assert "and 69 more turns that added less; --json has them all" in words
     assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_wide_characters_leave_room_for_the_numbers(
+    context: Callable[..., Ran], columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Chinese character takes two columns: a name of them must not push the numbers out."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    name = "\u5de5\u5177\u540d\u79f0" * 8
+    ran = context([said("m1", used(0, 1, 1), call("t", name)), user(res("t", "x" * 4_000))])
+    row = next(line for line in ran.out.splitlines() if line.startswith(name[:2]))
+    assert row.split()[-1] == "100"
+    assert "Tokens" in ran.out
+    below_the_path = ran.out.split("\n", 1)[1].splitlines()
+    assert max(map(cell_len, below_the_path)) <= columns
 
 
 def test_names_cannot_move_the_cursor(context: Callable[..., Ran]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.layer.cli.talk import TALK
+from tests.layer.cli.talk import TALK, said, used
 from tests.layer.cli.transcripts import to_lines, write
 from toolbudget.cli.context_history import Turn
 from toolbudget.cli.context_plot import sampled
@@ -56,6 +56,16 @@ def test_the_plot_in_the_terminal(context: Callable[..., Ran]) -> None:
     assert "over 165,600" in ran.out
     assert "\x1b" not in ran.out
     assert max(map(len, ran.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("turns", [2, 4, 9, 300])
+def test_no_two_places_of_the_plot_have_one_number(context: Callable[..., Ran], turns: int) -> None:
+    """The axis of a short session does not say 1, 2, 2, 3, 3."""
+    ran = context([said(f"m{turn}", used(0, 9, 1)) for turn in range(turns)], "--plot", "-")
+    axis = next(line for line in ran.out.splitlines() if line.lstrip().startswith("| 1 "))
+    numbers = [float(number) for number in axis.replace("|", " ").split()]
+    assert len(numbers) > 3
+    assert numbers == sorted(set(numbers))
 
 
 def test_the_plot_without_unicode(tmp_path: Path) -> None:
