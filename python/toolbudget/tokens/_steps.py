@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias, cast
 
-from toolbudget._core.pure.shape import check_sequence, field, is_mapping
+from toolbudget._core.pure.shape import field, is_mapping
 from toolbudget.errors import ToolBudgetError
 from toolbudget.tokens._checks import config_error, share
 from toolbudget.tokens._content import content_tokens, json_tokens
-from toolbudget.tokens._records import read_entry, read_usage
+from toolbudget.tokens._records import read_usage
+from toolbudget.tokens._sent import as_sent
 from toolbudget.tokens.count_cache import cache_of, key_of
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ class Question:
             _check_model(small_model, "small_model")
         if timeout_s is not None and not share(timeout_s, "timeout_s") > 0:
             raise config_error("timeout_s", "above 0", timeout_s)
-        content: dict[str, object] = {"messages": list(check_sequence(messages))}
+        sent = as_sent(messages)
+        content: dict[str, object] = {"messages": sent}
         given: dict[str, object] = {"tools": tools, "system": system}
         content |= {name: value for name, value in given.items() if value}
         cache = cache_of(client) if cached else None
@@ -138,7 +140,7 @@ class Question:
             content=content,
             thinking=thinking,
             timeout_s=timeout_s,
-            estimate_tokens=_estimate(messages, tools, system),
+            estimate_tokens=_estimate(sent, tools, system),
             cache=cache,
             key=None if cache is None else key_of(whole),
             whole=whole,
@@ -278,7 +280,4 @@ def _check_model(value: object, name: str) -> None:
 def _estimate(messages: Sequence[object], tools: object, system: object) -> int:
     # What a response reported says nothing about the tools and the system prompt of this request.
     tokens = content_tokens(system) + (json_tokens(tools) if tools else 0)
-    for index, message in enumerate(messages):
-        read_entry(message, index)
-        tokens += content_tokens(field(field(message, "message") or message, "content"))
-    return tokens
+    return tokens + sum(content_tokens(field(message, "content")) for message in messages)

@@ -44,8 +44,8 @@ def count_tokens(
     Args:
         client: Any object with the Anthropic SDK's ``messages.count_tokens`` and
             ``messages.create``: ``Anthropic``, ``AnthropicBedrock``, ``AnthropicVertex`` ….
-        messages: The messages of the request, as ``messages.normalize_messages_for_api`` makes
-            them. They are sent as they are: give no records, and no keys of answers.
+        messages: The messages of the request; only their role and content are sent. Records are
+            made a request of first, by ``messages.normalize_messages_for_api``.
         model: The model that the tokens are counted for.
         small_model: A cheaper model of the same provider; without one that step is passed over.
             Tokenizers differ between generations: ``TokenCount.model`` says whose was used.
@@ -99,8 +99,8 @@ async def acount_tokens(
 
     Args:
         client: ``AsyncAnthropic`` or any object whose methods are like its.
-        messages: The messages of the request, as ``messages.normalize_messages_for_api`` makes
-            them. They are sent as they are: give no records, and no keys of answers.
+        messages: The messages of the request; only their role and content are sent. Records are
+            made a request of first, by ``messages.normalize_messages_for_api``.
         model: The model that the tokens are counted for.
         small_model: A cheaper model of the same provider.
         tools: Tools of the request.

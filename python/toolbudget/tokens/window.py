@@ -69,6 +69,8 @@ class WindowCheck:
         """The state and its numbers in one line."""
         percent = _percent(self.used_tokens, self.available_tokens)
         used = f"{self.used_tokens:,} of {self.available_tokens:,} tokens used ({percent} %)"
+        if self.used_tokens and not self.reported_tokens:
+            used += ", all of them estimated"
         room = f"room for an answer of {self.output_room_tokens:,}"
         return f"{self.state}: {used}, {self._distance()}; {room}"
 

@@ -21,6 +21,7 @@ from toolbudget import (
     acount_tokens,
     count_tokens,
 )
+from toolbudget.messages import normalize_messages_for_api
 from toolbudget.tokens._content import content_tokens
 from toolbudget.tokens.count_cache import CountCache, _caches, key_of
 
@@ -332,3 +333,44 @@ def test_what_cannot_be_messages_is_an_error(messages: object) -> None:
     """The provider would only say that something is wrong."""
     with pytest.raises(InvalidMessageError):
         count_tokens(None, messages, model="m")  # type: ignore[arg-type]
+
+
+def test_records_are_made_a_request_of_first() -> None:
+    """What is asked about is what the host would send, not what it records."""
+    records = [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Go on."}},
+        {"type": "progress", "uuid": "u2", "data": {}},
+        {
+            "type": "assistant",
+            "uuid": "u3",
+            "message": {
+                "id": "m1",
+                "role": "assistant",
+                "usage": {"input_tokens": 5},
+                "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}],
+            },
+        },
+        {
+            "type": "user",
+            "uuid": "u4",
+            "toolUseResult": "copy",
+            "message": {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "done"}],
+            },
+        },
+    ]
+    provider = Provider(endpoint=9)
+    assert count(provider, messages=records).tokens == 9
+    assert provider.asked[0].body["messages"] == normalize_messages_for_api(records)
+
+
+def test_of_a_message_role_and_content_are_sent() -> None:
+    """Providers refuse the other keys of an answer, so that no step would count."""
+    answer = {"id": "m1", "type": "message", "role": "assistant", "content": "Yes.", "usage": {}}
+    provider = Provider(endpoint=9)
+    count(provider, messages=[*MESSAGES, answer])
+    assert provider.asked[0].body["messages"] == [
+        *MESSAGES,
+        {"role": "assistant", "content": "Yes."},
+    ]
