@@ -92,6 +92,20 @@ def test_a_check_explains_itself_in_one_line(used_tokens: int, line: str) -> Non
     assert ContextWindow().check_tokens(used_tokens).explain == line
 
 
+def test_a_check_says_when_no_response_has_reported_anything() -> None:
+    """A host that normalises first loses the usage, and sees it here."""
+    question = {"role": "user", "content": "x" * 400}
+    answer = {
+        "role": "assistant",
+        "content": "Yes.",
+        "usage": {"input_tokens": 90, "output_tokens": 10},
+    }
+    estimated = ContextWindow().check([question]).explain
+    assert "tokens used (0 %), all of them estimated, " in estimated
+    assert "estimated" not in ContextWindow().check([question, answer, question]).explain
+    assert "estimated" not in ContextWindow().check([]).explain
+
+
 def test_a_full_window_has_no_negative_room() -> None:
     """What is over is not room."""
     check = ContextWindow(size=100, reserve_output=10).check_tokens(150)
