@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Change
+from toolbudget.budget.taking import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,16 @@ def changes_of(plan: Plan, outcome: StoreOutcome) -> Sequence[Change]:
     return changes
 
 
-def rewrite(messages: Sequence[object], plan: Plan, outcome: StoreOutcome) -> list[Any]:
-    """Return the messages with every replacement put in; a list without any is the same object."""
-    output = core.rewrite(messages, changes_of(plan, outcome))
-    return output if isinstance(output, list) else list(output)
+def rewrite(
+    given: Sequence[Any], taken: Sequence[Any], plan: Plan, outcome: StoreOutcome
+) -> list[Any]:
+    """Return the messages with every replacement put in; a list without any is the same object.
+
+    Args:
+        given: The host's own.
+        taken: What the plan was made of.
+        plan: What is reapplied.
+        outcome: What is newly replaced.
+    """
+    output = core.rewrite(taken, changes_of(plan, outcome))
+    return unchanged(given, taken) if output is taken else cast("list[Any]", output)

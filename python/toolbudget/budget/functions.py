@@ -18,6 +18,7 @@ from toolbudget.budget.recorder import Recorder
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.storing import expected_path, is_json_content
 from toolbudget.budget.summary import report_of
+from toolbudget.budget.taking import take
 from toolbudget.errors import ConfigError
 from toolbudget.limits import PREVIEW_SIZE_BYTES, DeclaredLimits, Limits
 from toolbudget.limits.defaults import DEFAULT_MESSAGE_LIMIT
@@ -360,14 +361,15 @@ class _TranscriptLog:
 
 def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) -> Enforcement:
     started_s = time.perf_counter()
+    taken = take(messages)
 
     def make_plan() -> Plan:
-        return core.plan(messages, journal.state.known(), options)
+        return core.plan(taken, journal.state.known(), options)
 
     done = journal.transact(make_plan, keeps_failed=True)
     report = report_of(done, options, started_s=started_s)
     return Enforcement(
-        messages=rewrite(messages, done.plan, done.outcome),
+        messages=rewrite(messages, taken, done.plan, done.outcome),
         newly_replaced=report.newly_replaced,
         report=report,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from toolbudget import _core as core
 from toolbudget.budget.summary import NOTHING, Sums
+from toolbudget.budget.taking import take, unchanged
 from toolbudget.errors import InvalidMessageError
 
 if TYPE_CHECKING:
@@ -101,9 +102,10 @@ class Turn:
             if plan is not None:
                 return plan
             self.rewritten = [*self.rewritten, *past.rewritten()]
-            self._past, self._part = None, self._messages
+            self._past = None
         known = journal.state.known(journal.fingerprints)
-        return core.plan(self._messages, known, options)
+        self._part = take(self._messages)
+        return core.plan(self._part, known, options)
 
     def _plan_rest(self, past: _Past, journal: Journal, options: PlanOptions) -> Plan | None:
         messages = self._messages
@@ -148,22 +150,23 @@ class Turn:
         """Return the whole output; a list in which nothing changes is the same object."""
         part, past = self._part, self._past
         output, self.rewritten = core.rewrite_again(part, changes, self.rewritten)
-        if past is None:
-            return output if isinstance(output, list) else list(output)
         rest = cast("list[Any]", output)
-        joined = past.join(rest)
+        joined = None if past is None else past.join(rest)
         if joined is not None:
             return joined
-        messages = cast("list[Any]", self._messages)
-        return messages if output is part else messages[: len(past.inputs)] + rest
+        beginning: list[Any] = [] if past is None else past.inputs
+        if output is part:
+            return unchanged(self._messages, part, beginning=beginning)
+        return [*beginning, *rest] if beginning else rest
 
-    def looked_at(self) -> tuple[list[Any], int, tuple[Any, ...]]:
+    def looked_at(self) -> tuple[Sequence[Any], int, Sequence[Any]]:
         """Return the past as a list, how many of its messages count, and what follows them.
 
-        The list only grows, so that this stays what it is.
+        The first list only grows and the second one is nobody else's, so that this stays what it
+        is.
         """
         past = [] if self._past is None else self._past.inputs
-        return past, len(past), tuple(self._part)
+        return past, len(past), self._part
 
     def next_past(self, token: object) -> _Past:
         """Return what the next turn need not look at."""

@@ -154,5 +154,7 @@ def _are_same(one: Changes, other: Changes) -> bool:
 
 
 def _copied(output: bytes | list[bytes | memoryview]) -> bytes | list[bytes | memoryview]:
-    """Give a list that its owner may change."""
-    return output if isinstance(output, bytes) else list(output)
+    """Give a list that its owner may change, with views that its owner may release."""
+    if isinstance(output, bytes):
+        return output
+    return [memoryview(piece) if isinstance(piece, memoryview) else piece for piece in output]
