@@ -16,7 +16,7 @@ from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.settings import check_body, check_text
-from toolbudget.budget.summary import report_of
+from toolbudget.budget.summary import report_of, summary_of
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
+    from toolbudget.budget.summary import Summary
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.store import ResultStore
@@ -73,8 +74,9 @@ class Engine:
         self._is_deciding = False
         # Limits by tool, as far as they are the same at every call.
         self._fixed_limits: dict[str, float] = {}
-        # The options of a plan, if they are the same in every call.
+        # The options of a plan, if they are the same in every call until a tool declares a limit.
         self._fixed_options: PlanOptions | None = None
+        self._fixed_version = policy.declared.version
 
     @property
     def store(self) -> ResultStore:
@@ -189,7 +191,7 @@ class Engine:
         report = report_of(done, None, started_s=started_s)
         return result, report
 
-    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
+    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
         """Apply the budget to a message list."""
         started_s = time.perf_counter()
         journal = self._journal
@@ -198,7 +200,8 @@ class Engine:
             turn = self._history.begin(messages)
 
             def make_plan() -> Plan:
-                self._fill_gaps(messages)
+                if self._parent_state is not None:
+                    self._fill_gaps(messages)
                 return turn.plan(journal, self._with_rule(options), self._token(options))
 
             done = journal.transact(make_plan, keeps_failed=True)
@@ -208,8 +211,8 @@ class Engine:
             self._keeps_history = False
             output = turn.rewrite(changes_of(done.plan, done.outcome))
             self._history.keep(turn, self._token(options))
-            report = report_of(done, options, started_s=started_s, before=turn.sums)
-        return output, report
+            summary = summary_of(done, options, started_s=started_s, before=turn.sums)
+        return output, summary
 
     def mark_seen(self, messages: Sequence[Any]) -> EnforcementReport:
         """Keep whatever is undecided in a message list."""
@@ -310,12 +313,13 @@ class Engine:
         self._parent_state = None
 
     def _plan_options(self) -> PlanOptions:
-        if self._fixed_options is not None:
-            return self._fixed_options
         policy = self.policy
+        version, fixed = policy.declared.version, self._fixed_options
+        if fixed is not None and self._fixed_version == version:
+            return fixed
         options = policy.plan_options(self._journal.store, "running")
         if policy.redact is None and policy.limits.overrides is None:
-            self._fixed_options = options
+            self._fixed_version, self._fixed_options = version, options
         return options
 
     def _with_rule(self, options: PlanOptions) -> PlanOptions:

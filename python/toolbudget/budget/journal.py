@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
@@ -17,7 +16,7 @@ from toolbudget.errors import TranscriptError
 from toolbudget.storage.records import ContentReplacementRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.recorder import LockedLog, Recorder
@@ -62,21 +61,19 @@ class Transaction:
         A plan makes its items when they are looked at, which may fail. After the record is written
         nothing may.
         """
-        self._decisions = list(self._each_decision())
+        outcome = self.outcome
+        decisions: list[tuple[Key, str | None]] = [(key, None) for key in self.kept]
+        if self.plan.adoptions or outcome.replaced:
+            adopted = [(adoption.key, adoption.replacement) for adoption in self.plan.adoptions]
+            replaced = [(item.choice.key, item.replacement) for item in outcome.replaced]
+            decisions = [*adopted, *replaced, *decisions]
+        if outcome.kept and self._keeps_failed:
+            decisions += [(choice.key, None) for choice in outcome.kept]
+        self._decisions = decisions
 
     def decisions(self) -> Sequence[tuple[Key, str | None]]:
         """Return every decision that was taken, as it is to enter the state and the record."""
         return self._decisions
-
-    def _each_decision(self) -> Iterator[tuple[Key, str | None]]:
-        for adoption in self.plan.adoptions:
-            yield adoption.key, adoption.replacement
-        for item in self.outcome.replaced:
-            yield item.choice.key, item.replacement
-        yield from zip(self.kept, repeat(None), strict=False)
-        if self._keeps_failed:
-            for choice in self.outcome.kept:
-                yield choice.key, None
 
 
 class Journal:
@@ -162,8 +159,9 @@ class Journal:
         self.state.decide_all(transaction.decisions())
         if marks_seen:
             self._marked_seen.update(transaction.kept)
-        new_entries = (item.record for item in transaction.outcome.replaced)
-        self._note_files(new_entries, self._session_id)
+        if transaction.outcome.replaced:
+            new_entries = [item.record for item in transaction.outcome.replaced]
+            self._note_files(new_entries, self._session_id)
         if recorder is not None:
             recorder.settle()
         return transaction
@@ -309,6 +307,9 @@ class Journal:
             raise transaction.failures[0].error
 
     def _note_redaction(self, transaction: Transaction) -> None:
+        if not transaction.plan.redaction_failures:
+            transaction.failures = []
+            return
         transaction.failures = [
             Failure("redact", tool_use_id, error)
             for tool_use_id, error in transaction.plan.redaction_failures
