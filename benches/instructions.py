@@ -36,7 +36,7 @@ PHASES: Final = ("first", "repeat")
 # the difference between two lengths.
 TURN: Final = "turn"
 HISTORIES: Final = (1_000, 20_000)
-WARM_UP_TURNS: Final = 3
+WARM_UP_TURNS: Final = 30
 TURNS: Final = 20
 FEW_CALLS: Final = 1
 MORE_CALLS: Final = 3

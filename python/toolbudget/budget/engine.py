@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
@@ -20,7 +19,8 @@ from toolbudget.budget.summary import report_of, summary_of
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from toolbudget._core.pure import Plan, PlanOptions
     from toolbudget.budget.history import HistoryMode
@@ -69,9 +69,11 @@ class Engine:
         self._parent_state: ContentReplacementState | None = None
         self._history = History(history)
         self._last = LastEnforced()
-        self._last_body = LastBody()
+        self._last_body: LastBody | None = None
         self._lock = threading.RLock()
-        self._is_deciding = False
+        # Tells whether this thread holds the lock, as a condition asks it: nothing that an
+        # interrupt could leave behind has to be kept for it.
+        self._is_deciding: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]  # noqa: SLF001
         # Limits by tool, as far as they are the same at every call.
         self._fixed_limits: dict[str, float] = {}
         # The options of a plan, if they are the same in every call until a tool declares a limit.
@@ -128,7 +130,7 @@ class Engine:
         It is the most frequent answer of the gate, and takes a hundredth of the time of the others.
         Whatever is not sure is left to :meth:`gate`; so is a call from a hook.
         """
-        if type(block) is not dict or type(tool_name) is not str or self._is_deciding:
+        if type(block) is not dict or type(tool_name) is not str or self._is_deciding():
             return False
         limits = self._fixed_limits
         limit = limits.get(tool_name)
@@ -207,7 +209,7 @@ class Engine:
             done = journal.transact(make_plan, keeps_failed=True)
             journal.fingerprints = done.plan.fingerprints
             self._last.set_messages(*turn.looked_at())
-            self._last_body = LastBody()
+            self._last_body = None
             self._keeps_history = False
             output = turn.rewrite(changes_of(done.plan, done.outcome))
             self._history.keep(turn, self._token(options))
@@ -228,7 +230,7 @@ class Engine:
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=True)
             journal.fingerprints = done.plan.fingerprints
             self._last.set_messages((), 0, tuple(messages))
-            self._last_body = LastBody()
+            self._last_body = None
         return report_of(done, options, started_s=started_s)
 
     def enforce_json(
@@ -240,8 +242,10 @@ class Engine:
         journal = self._journal
         options = self._plan_options()
         with self._deciding():
-            # Made anew by `enforce`, so that it is looked up under the lock.
+            # Dropped by `enforce`, so that it is looked up under the lock.
             last = self._last_body
+            if last is None:
+                last = self._last_body = LastBody()
             last.begin(body)
             if self._parent_state is not None:
                 self._fill_gaps(pure.scan_json(body).messages)
@@ -289,19 +293,14 @@ class Engine:
                 self._last.settle(self._journal, self.policy.is_exempt_tool)
             finally:
                 self._history.forget()
-                self._last_body = LastBody()
+                self._last_body = None
                 self._journal.fingerprints = core.FingerprintCache()
 
-    @contextmanager
-    def _deciding(self) -> Iterator[None]:
-        with self._lock:
-            if self._is_deciding:
-                raise ToolBudgetError("a session cannot be used by its own store or redact hook")
-            self._is_deciding = True
-            try:
-                yield
-            finally:
-                self._is_deciding = False
+    def _deciding(self) -> AbstractContextManager[object]:
+        """Return the lock of every decision; a hook of a decision cannot begin another one."""
+        if self._is_deciding():
+            raise ToolBudgetError("a session cannot be used by its own store or redact hook")
+        return self._lock
 
     def _fill_gaps(self, messages: Sequence[object]) -> None:
         parent_state = self._parent_state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
@@ -37,21 +38,30 @@ class StoredFile(NamedTuple):
     digest: str | None
 
 
+# Of a plan without choices. Nobody changes it: what is stored or given up are choices.
+_NOTHING_STORED: Final = StoreOutcome()
+
+
 class Transaction:
-    """What became of one plan: the plan that held in the end, its stores and its failures."""
+    """What became of one plan: the plan that held in the end, its stores and its failures.
 
-    __slots__ = ("_decisions", "_keeps_failed", "failures", "kept", "outcome", "plan")
+    Attributes:
+        keeps_failed: A result that could not be stored is decided: kept.
+    """
 
-    def __init__(self, plan: Plan, *, keeps_failed: bool) -> None:
+    __slots__ = ("_decisions", "failures", "keeps_failed", "kept", "outcome", "plan")
+
+    def __init__(self, plan: Plan) -> None:
         """Begin with the plan as it was made without the lock."""
-        self._keeps_failed = keeps_failed
+        self.keeps_failed = True
         self.follow(plan)
 
     def follow(self, plan: Plan) -> None:
         """Take another plan instead; until something is stored, every choice counts as kept."""
         self.plan = plan
         self.kept = list(plan.kept)
-        self.outcome = StoreOutcome(kept=list(plan.choices))
+        choices = plan.choices
+        self.outcome = StoreOutcome(kept=list(choices)) if choices else _NOTHING_STORED
         self.failures: list[Failure] = []
         self.fix()
 
@@ -62,12 +72,12 @@ class Transaction:
         nothing may.
         """
         outcome = self.outcome
-        decisions: list[tuple[Key, str | None]] = [(key, None) for key in self.kept]
+        decisions: list[tuple[Key, str | None]] = list(zip(self.kept, repeat(None), strict=False))
         if self.plan.adoptions or outcome.replaced:
             adopted = [(adoption.key, adoption.replacement) for adoption in self.plan.adoptions]
             replaced = [(item.choice.key, item.replacement) for item in outcome.replaced]
             decisions = [*adopted, *replaced, *decisions]
-        if outcome.kept and self._keeps_failed:
+        if outcome.kept and self.keeps_failed:
             decisions += [(choice.key, None) for choice in outcome.kept]
         self._decisions = decisions
 
@@ -147,7 +157,10 @@ class Journal:
             StoreError: With ``strict``: a text could not be stored.
             TranscriptError: With ``strict``: the decisions could not be recorded.
         """
-        transaction = Transaction(make_plan(), keeps_failed=keeps_failed)
+        transaction = Transaction(make_plan())
+        if not keeps_failed:
+            transaction.keeps_failed = False
+            transaction.fix()
         recorder = self._recorder
         if not (transaction.plan.decides or (recorder and recorder.unrecorded)):
             self._note_redaction(transaction)
@@ -216,7 +229,7 @@ class Journal:
             TranscriptError: It is certainly not recorded.
         """
         if self._record_inherited(recorder, locked):
-            nothing_new = Transaction(Plan(), keeps_failed=False)
+            nothing_new = Transaction(Plan())
             self._record(recorder, locked, nothing_new, marks_seen=False)
 
     def _is_withdrawable(self, key: Key) -> bool:

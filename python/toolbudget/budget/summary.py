@@ -109,19 +109,20 @@ def summary_of(
         gained += (item.choice.size - len(item.replacement)) * (occurrences + followers)
     chars_before = before.chars_before + plan.chars_before
     over_limit = 0 if options is None else _over_limit(plan, options)
+    # By place: names would cost more than all of the sums.
     return Summary(
-        groups=before.groups + len(plan.totals),
-        candidates=before.candidates + plan.candidates,
-        replaced=replaced,
-        reapplied=before.reapplied + len(plan.changes) + followed,
-        skipped_by_reason=_together(before.skipped, plan.skipped),
-        chars_before=chars_before,
-        chars_after=chars_before - gained,
-        over_limit_chars=before.over_limit_chars + over_limit,
-        bytes_stored=outcome.bytes_stored if replaced else 0,
-        failures=tuple(transaction.failures),
-        newly_replaced=tuple([item.record for item in outcome.replaced]) if replaced else (),
-        elapsed_s=time.perf_counter() - started_s,
+        before.groups + len(plan.totals),
+        before.candidates + plan.candidates,
+        replaced,
+        before.reapplied + len(plan.changes) + followed,
+        _together(before.skipped, plan.skipped),
+        chars_before,
+        chars_before - gained,
+        before.over_limit_chars + over_limit,
+        outcome.bytes_stored if replaced else 0,
+        tuple(transaction.failures),
+        tuple([item.record for item in outcome.replaced]) if replaced else (),
+        time.perf_counter() - started_s,
     )
 
 
