@@ -45,8 +45,9 @@ class _Past:
         if self.inputs and outline.first_chain is None:
             # Without the answer that ended it, the last message may change again.
             return False
-        open_chains = self._open_chains - {outline.first_chain}
-        if open_chains and not open_chains.isdisjoint(outline.chains):
+        open_chains, first_chain = self._open_chains, outline.first_chain
+        is_answered = len(open_chains) == 1 and first_chain in open_chains
+        if not is_answered and not (open_chains - {first_chain}).isdisjoint(outline.chains):
             return False
         return self._ids.isdisjoint(outline.ids)
 
