@@ -100,11 +100,11 @@ class HistoryMachine(RuleBasedStateMachine):
         """Send the messages, and let a session without a memory do the same."""
         oracle = self._oracle = fresh_engine(self.session, self._store)
         given = self.messages if self._numbers % 2 else list(self.messages)
-        expected, expected_report = oracle.enforce(list(given))
+        expected, expected_summary = oracle.enforce(list(given))
         output = self.session.enforce(given)
         assert output == expected
         assert all(type(one) is type(other) for one, other in zip(output, expected, strict=True))
-        assert _plain(self.session.report) == _plain(expected_report)
+        assert _plain(self.session.report) == _plain(expected_summary.report())
         assert self.session.state == oracle.state()
         is_changed = any(one is not other for one, other in zip(output, given, strict=True))
         assert (output is given) is not is_changed

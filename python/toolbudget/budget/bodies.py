@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.report import EnforcementReport
     from toolbudget.budget.scope import PerCaller
     from toolbudget.budget.settings import Settings
+    from toolbudget.budget.summary import Summary
 
 __all__ = ["Bodies"]
 
@@ -40,7 +41,7 @@ class Bodies:
     _engine: Engine
     _home: Home
     _is_closed: bool
-    _reports: PerCaller[EnforcementReport | float]
+    _reports: PerCaller[EnforcementReport | Summary | float]
     _settings: Settings
 
     def enforce_json(self, body: bytes) -> bytes:

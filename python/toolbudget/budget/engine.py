@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
@@ -16,11 +15,12 @@ from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.settings import check_body, check_text
-from toolbudget.budget.summary import report_of
+from toolbudget.budget.summary import report_of, summary_of
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from toolbudget._core.pure import Plan, PlanOptions
     from toolbudget.budget.history import HistoryMode
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
+    from toolbudget.budget.summary import Summary
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.store import ResultStore
@@ -68,13 +69,16 @@ class Engine:
         self._parent_state: ContentReplacementState | None = None
         self._history = History(history)
         self._last = LastEnforced()
-        self._last_body = LastBody()
+        self._last_body: LastBody | None = None
         self._lock = threading.RLock()
-        self._is_deciding = False
+        # Tells whether this thread holds the lock, as a condition asks it: nothing that an
+        # interrupt could leave behind has to be kept for it.
+        self._is_deciding: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]  # noqa: SLF001
         # Limits by tool, as far as they are the same at every call.
         self._fixed_limits: dict[str, float] = {}
-        # The options of a plan, if they are the same in every call.
+        # The options of a plan, if they are the same in every call until a tool declares a limit.
         self._fixed_options: PlanOptions | None = None
+        self._fixed_version = policy.declared.version
 
     @property
     def store(self) -> ResultStore:
@@ -126,7 +130,7 @@ class Engine:
         It is the most frequent answer of the gate, and takes a hundredth of the time of the others.
         Whatever is not sure is left to :meth:`gate`; so is a call from a hook.
         """
-        if type(block) is not dict or type(tool_name) is not str or self._is_deciding:
+        if type(block) is not dict or type(tool_name) is not str or self._is_deciding():
             return False
         limits = self._fixed_limits
         limit = limits.get(tool_name)
@@ -189,7 +193,7 @@ class Engine:
         report = report_of(done, None, started_s=started_s)
         return result, report
 
-    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
+    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
         """Apply the budget to a message list."""
         started_s = time.perf_counter()
         journal = self._journal
@@ -198,18 +202,19 @@ class Engine:
             turn = self._history.begin(messages)
 
             def make_plan() -> Plan:
-                self._fill_gaps(messages)
+                if self._parent_state is not None:
+                    self._fill_gaps(messages)
                 return turn.plan(journal, self._with_rule(options), self._token(options))
 
             done = journal.transact(make_plan, keeps_failed=True)
             journal.fingerprints = done.plan.fingerprints
             self._last.set_messages(*turn.looked_at())
-            self._last_body = LastBody()
+            self._last_body = None
             self._keeps_history = False
             output = turn.rewrite(changes_of(done.plan, done.outcome))
             self._history.keep(turn, self._token(options))
-            report = report_of(done, options, started_s=started_s, before=turn.sums)
-        return output, report
+            summary = summary_of(done, options, started_s=started_s, before=turn.sums)
+        return output, summary
 
     def mark_seen(self, messages: Sequence[Any]) -> EnforcementReport:
         """Keep whatever is undecided in a message list."""
@@ -225,7 +230,7 @@ class Engine:
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=True)
             journal.fingerprints = done.plan.fingerprints
             self._last.set_messages((), 0, tuple(messages))
-            self._last_body = LastBody()
+            self._last_body = None
         return report_of(done, options, started_s=started_s)
 
     def enforce_json(
@@ -237,8 +242,10 @@ class Engine:
         journal = self._journal
         options = self._plan_options()
         with self._deciding():
-            # Made anew by `enforce`, so that it is looked up under the lock.
+            # Dropped by `enforce`, so that it is looked up under the lock.
             last = self._last_body
+            if last is None:
+                last = self._last_body = LastBody()
             last.begin(body)
             if self._parent_state is not None:
                 self._fill_gaps(pure.scan_json(body).messages)
@@ -286,19 +293,14 @@ class Engine:
                 self._last.settle(self._journal, self.policy.is_exempt_tool)
             finally:
                 self._history.forget()
-                self._last_body = LastBody()
+                self._last_body = None
                 self._journal.fingerprints = core.FingerprintCache()
 
-    @contextmanager
-    def _deciding(self) -> Iterator[None]:
-        with self._lock:
-            if self._is_deciding:
-                raise ToolBudgetError("a session cannot be used by its own store or redact hook")
-            self._is_deciding = True
-            try:
-                yield
-            finally:
-                self._is_deciding = False
+    def _deciding(self) -> AbstractContextManager[object]:
+        """Return the lock of every decision; a hook of a decision cannot begin another one."""
+        if self._is_deciding():
+            raise ToolBudgetError("a session cannot be used by its own store or redact hook")
+        return self._lock
 
     def _fill_gaps(self, messages: Sequence[object]) -> None:
         parent_state = self._parent_state
@@ -310,12 +312,13 @@ class Engine:
         self._parent_state = None
 
     def _plan_options(self) -> PlanOptions:
-        if self._fixed_options is not None:
-            return self._fixed_options
         policy = self.policy
+        version, fixed = policy.declared.version, self._fixed_options
+        if fixed is not None and self._fixed_version == version:
+            return fixed
         options = policy.plan_options(self._journal.store, "running")
         if policy.redact is None and policy.limits.overrides is None:
-            self._fixed_options = options
+            self._fixed_version, self._fixed_options = version, options
         return options
 
     def _with_rule(self, options: PlanOptions) -> PlanOptions:

@@ -11,13 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from toolbudget.budget.report import EnforcementReport
+    from toolbudget.budget.summary import Summary
 
 __all__ = ["announce"]
 
 logger: Final = logging.getLogger("toolbudget")
 
 
-def announce(report: EnforcementReport, on_event: Callable[[Event], object] | None) -> None:
+def announce(
+    report: EnforcementReport | Summary, on_event: Callable[[Event], object] | None
+) -> None:
     """Log what failed, and call ``on_event`` for every replacement and failure of a call.
 
     It comes after the decisions, without a lock held: nothing that a callback does changes them.
@@ -33,7 +36,7 @@ def announce(report: EnforcementReport, on_event: Callable[[Event], object] | No
             logger.exception("on_event raised for %s", event.kind)
 
 
-def _events(report: EnforcementReport) -> Iterator[Event]:
+def _events(report: EnforcementReport | Summary) -> Iterator[Event]:
     for record in report.newly_replaced:
         yield Event("replaced", record.tool_use_id, record=record)
     for failure in report.failures:

@@ -12,7 +12,7 @@ from toolbudget.errors import InvalidMessageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from toolbudget._core.pure import Change, Outline, Plan, PlanOptions
+    from toolbudget._core.pure import Change, Known, Outline, Plan, PlanOptions
     from toolbudget._core.pure.shape import Chain
     from toolbudget.budget.journal import Journal
 
@@ -46,8 +46,11 @@ class _Past:
         if self.inputs and outline.first_chain is None:
             # Without the answer that ended it, the last message may change again.
             return False
-        open_chains = self._open_chains - {outline.first_chain}
-        return open_chains.isdisjoint(outline.chains) and self._ids.isdisjoint(outline.ids)
+        open_chains, first_chain = self._open_chains, outline.first_chain
+        is_answered = len(open_chains) == 1 and first_chain in open_chains
+        if not is_answered and not (open_chains - {first_chain}).isdisjoint(outline.chains):
+            return False
+        return self._ids.isdisjoint(outline.ids)
 
     def join(self, output: list[Any]) -> list[Any] | None:
         """Return the whole output, given what follows; ``None`` if nothing is changed here."""
@@ -75,6 +78,8 @@ class Turn:
     Attributes:
         rewritten: Each changed message that was looked at, followed by what it has become.
     """
+
+    __slots__ = ("_messages", "_part", "_past", "rewritten")
 
     def __init__(
         self, messages: Sequence[Any], past: _Past | None, rewritten: list[object]
@@ -112,13 +117,14 @@ class Turn:
         if type(messages) is not list or not core.begins_with(messages, past.inputs):
             return None
         rest = messages[len(past.inputs) :]
+        known = journal.state.known(journal.fingerprints)
         try:
             outline = core.outline(rest)
             if not past.is_independent_of(outline):
                 return None
-            if self._close(past, rest, outline, journal, options):
+            if outline.boundary and self._close(past, rest, outline, known, options):
                 rest = rest[outline.boundary :]
-            plan = core.plan(rest, journal.state.known(journal.fingerprints), options)
+            plan = core.plan(rest, known, options)
         except InvalidMessageError:
             # Looking at everything finds it too, and names its place in the whole list.
             return None
@@ -130,26 +136,31 @@ class Turn:
         past: _Past,
         rest: list[Any],
         outline: Outline,
-        journal: Journal,
+        known: Known,
         options: PlanOptions,
     ) -> bool:
         """Make the messages before the boundary part of the past, if all of them is decided."""
-        boundary, ids, ids_before, *_ = outline
-        if boundary == 0 or not set(ids[:ids_before]).isdisjoint(ids[ids_before:]):
+        ids, ids_before = outline.ids, outline.ids_before
+        if not set(ids[:ids_before]).isdisjoint(ids[ids_before:]):
             return False
-        closed = rest[:boundary]
-        plan = core.plan(closed, journal.state.known(journal.fingerprints), options)
+        closed = output = rest[: outline.boundary]
+        plan = core.plan(closed, known, options)
         if plan.decides:
             return False
-        output, _ = core.rewrite_again(closed, plan.changes, self.rewritten)
+        if plan.changes:
+            output = cast("list[Any]", core.rewrite_again(closed, plan.changes, self.rewritten)[0])
         past.sums.add(plan, options)
-        past.grow(closed, cast("list[Any]", output), outline)
+        past.grow(closed, output, outline)
         return True
 
     def rewrite(self, changes: Sequence[Change]) -> list[Any]:
         """Return the whole output; a list in which nothing changes is the same object."""
+        output: Sequence[Any]
         part, past = self._part, self._past
-        output, self.rewritten = core.rewrite_again(part, changes, self.rewritten)
+        if changes:
+            output, self.rewritten = core.rewrite_again(part, changes, self.rewritten)
+        else:
+            output, self.rewritten = part, []
         rest = cast("list[Any]", output)
         joined = None if past is None else past.join(rest)
         if joined is not None:

@@ -17,7 +17,7 @@ from toolbudget.errors import TranscriptError
 from toolbudget.storage.records import ContentReplacementRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.recorder import LockedLog, Recorder
@@ -38,21 +38,30 @@ class StoredFile(NamedTuple):
     digest: str | None
 
 
+# Of a plan without choices. Nobody changes it: what is stored or given up are choices.
+_NOTHING_STORED: Final = StoreOutcome()
+
+
 class Transaction:
-    """What became of one plan: the plan that held in the end, its stores and its failures."""
+    """What became of one plan: the plan that held in the end, its stores and its failures.
 
-    __slots__ = ("_decisions", "_keeps_failed", "failures", "kept", "outcome", "plan")
+    Attributes:
+        keeps_failed: A result that could not be stored is decided: kept.
+    """
 
-    def __init__(self, plan: Plan, *, keeps_failed: bool) -> None:
+    __slots__ = ("_decisions", "failures", "keeps_failed", "kept", "outcome", "plan")
+
+    def __init__(self, plan: Plan) -> None:
         """Begin with the plan as it was made without the lock."""
-        self._keeps_failed = keeps_failed
+        self.keeps_failed = True
         self.follow(plan)
 
     def follow(self, plan: Plan) -> None:
         """Take another plan instead; until something is stored, every choice counts as kept."""
         self.plan = plan
         self.kept = list(plan.kept)
-        self.outcome = StoreOutcome(kept=list(plan.choices))
+        choices = plan.choices
+        self.outcome = StoreOutcome(kept=list(choices)) if choices else _NOTHING_STORED
         self.failures: list[Failure] = []
         self.fix()
 
@@ -62,21 +71,19 @@ class Transaction:
         A plan makes its items when they are looked at, which may fail. After the record is written
         nothing may.
         """
-        self._decisions = list(self._each_decision())
+        outcome = self.outcome
+        decisions: list[tuple[Key, str | None]] = list(zip(self.kept, repeat(None), strict=False))
+        if self.plan.adoptions or outcome.replaced:
+            adopted = [(adoption.key, adoption.replacement) for adoption in self.plan.adoptions]
+            replaced = [(item.choice.key, item.replacement) for item in outcome.replaced]
+            decisions = [*adopted, *replaced, *decisions]
+        if outcome.kept and self.keeps_failed:
+            decisions += [(choice.key, None) for choice in outcome.kept]
+        self._decisions = decisions
 
     def decisions(self) -> Sequence[tuple[Key, str | None]]:
         """Return every decision that was taken, as it is to enter the state and the record."""
         return self._decisions
-
-    def _each_decision(self) -> Iterator[tuple[Key, str | None]]:
-        for adoption in self.plan.adoptions:
-            yield adoption.key, adoption.replacement
-        for item in self.outcome.replaced:
-            yield item.choice.key, item.replacement
-        yield from zip(self.kept, repeat(None), strict=False)
-        if self._keeps_failed:
-            for choice in self.outcome.kept:
-                yield choice.key, None
 
 
 class Journal:
@@ -150,7 +157,10 @@ class Journal:
             StoreError: With ``strict``: a text could not be stored.
             TranscriptError: With ``strict``: the decisions could not be recorded.
         """
-        transaction = Transaction(make_plan(), keeps_failed=keeps_failed)
+        transaction = Transaction(make_plan())
+        if not keeps_failed:
+            transaction.keeps_failed = False
+            transaction.fix()
         recorder = self._recorder
         if not (transaction.plan.decides or (recorder and recorder.unrecorded)):
             self._note_redaction(transaction)
@@ -162,8 +172,9 @@ class Journal:
         self.state.decide_all(transaction.decisions())
         if marks_seen:
             self._marked_seen.update(transaction.kept)
-        new_entries = (item.record for item in transaction.outcome.replaced)
-        self._note_files(new_entries, self._session_id)
+        if transaction.outcome.replaced:
+            new_entries = [item.record for item in transaction.outcome.replaced]
+            self._note_files(new_entries, self._session_id)
         if recorder is not None:
             recorder.settle()
         return transaction
@@ -218,7 +229,7 @@ class Journal:
             TranscriptError: It is certainly not recorded.
         """
         if self._record_inherited(recorder, locked):
-            nothing_new = Transaction(Plan(), keeps_failed=False)
+            nothing_new = Transaction(Plan())
             self._record(recorder, locked, nothing_new, marks_seen=False)
 
     def _is_withdrawable(self, key: Key) -> bool:
@@ -309,6 +320,9 @@ class Journal:
             raise transaction.failures[0].error
 
     def _note_redaction(self, transaction: Transaction) -> None:
+        if not transaction.plan.redaction_failures:
+            transaction.failures = []
+            return
         transaction.failures = [
             Failure("redact", tool_use_id, error)
             for tool_use_id, error in transaction.plan.redaction_failures

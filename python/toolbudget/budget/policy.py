@@ -60,7 +60,7 @@ class Policy:
             rule=rule,
             expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),
             is_stored_as_json=is_json_content,
-            is_exempt_tool=self.is_exempt_tool,
+            is_exempt_tool=_Answers(self.is_exempt_tool).__getitem__,
         )
 
     def is_exempt_tool(self, tool_name: str) -> bool:
@@ -69,3 +69,19 @@ class Policy:
 
     def _declared(self, tool_name: str) -> float:
         return self.declared.for_tool(tool_name, self.limits.unit)
+
+
+class _Answers(dict[str, bool]):
+    """What a question by name was answered: as long as nothing is declared, it is the same."""
+
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask: Callable[[str], bool]) -> None:
+        """Begin without answers."""
+        super().__init__()
+        self._ask = ask
+
+    def __missing__(self, name: str) -> bool:
+        """Ask once."""
+        answer = self[name] = self._ask(name)
+        return answer

@@ -12,6 +12,7 @@ from toolbudget.budget.report import EnforcementReport
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from toolbudget.budget.summary import Summary
     from toolbudget.storage.records import ParsedRecord
 
 __all__ = ["Requests"]
@@ -36,14 +37,14 @@ class Requests(Bodies):
             StoreError: With ``strict``, when storing failed.
             TranscriptError: With ``strict``, when recording failed.
         """
-        output, report = self._enforce(messages)
-        self._reports.set(report)
+        output, summary = self._enforce(messages)
+        self._reports.set(summary)
         return output
 
     async def aenforce(self, messages: Sequence[Any]) -> list[Any]:
         """Do what :meth:`enforce` does without blocking the event loop."""
-        output, report = await asyncio.to_thread(self._enforce, messages)
-        self._reports.set(report)
+        output, summary = await asyncio.to_thread(self._enforce, messages)
+        self._reports.set(summary)
         return output
 
     def mark_seen(self, messages: Sequence[Any]) -> None:
@@ -115,8 +116,9 @@ class Requests(Bodies):
         """
         self._engine.apply_records(records)
 
-    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
+    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
         self._check_open()
-        output, report = self._engine.enforce(messages)
-        announce(report, self._settings.on_event)
-        return output, report
+        output, summary = self._engine.enforce(messages)
+        if summary.failures or summary.newly_replaced:
+            announce(summary, self._settings.on_event)
+        return output, summary

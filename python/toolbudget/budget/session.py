@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from toolbudget.budget.report import Event
+    from toolbudget.budget.summary import Summary
     from toolbudget.storage._files import Durability
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.session_lock import SessionLock
@@ -71,7 +72,9 @@ class Session(Requests):
         self._engine = engine
         self._is_closed = False
         # Of a call that did nothing it is only the seconds that it took.
-        self._reports: PerCaller[EnforcementReport | float] = PerCaller(EnforcementReport())
+        self._reports: PerCaller[EnforcementReport | Summary | float] = PerCaller(
+            EnforcementReport()
+        )
         self.turn_budget = TurnBudget()
         """Output tokens of the turn that runs, and the budget that its user gave."""
         # Released when the session is closed or forgotten, at the latest with the process.
@@ -298,8 +301,12 @@ class Session(Requests):
     @property
     def report(self) -> EnforcementReport:
         """What the last call of this task or thread did."""
-        report = self._reports.get()
-        return EnforcementReport(elapsed_s=report) if isinstance(report, float) else report
+        known = self._reports.get()
+        if isinstance(known, EnforcementReport):
+            return known
+        report = EnforcementReport(elapsed_s=known) if isinstance(known, float) else known.report()
+        self._reports.set(report)
+        return report
 
     @property
     def directory(self) -> Path:

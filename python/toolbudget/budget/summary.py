@@ -7,17 +7,22 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
-    from toolbudget._core.pure import Plan, PlanOptions
-    from toolbudget.budget.journal import Transaction
-    from toolbudget.budget.storing import StoreOutcome
+    from collections.abc import Mapping
 
-__all__ = ["NOTHING", "Sums", "report_of"]
+    from toolbudget._core.pure import Plan, PlanOptions
+    from toolbudget._core.pure.collect import SkipReason
+    from toolbudget.budget.journal import Transaction
+    from toolbudget.budget.report import Failure
+    from toolbudget.budget.storing import StoreOutcome
+    from toolbudget.storage.records import ContentReplacementRecord
+
+__all__ = ["NOTHING", "Summary", "Sums", "report_of", "summary_of"]
 
 
 @dataclass(slots=True)
@@ -45,22 +50,55 @@ class Sums:
 
 
 NOTHING: Final = Sums()
+_NONE_SKIPPED: Final[MappingProxyType[str, int]] = MappingProxyType({})
+
+
+class Summary(NamedTuple):
+    """The fields of a report, from which it is made if anybody asks: most of them nobody reads."""
+
+    groups: int
+    candidates: int
+    replaced: int
+    reapplied: int
+    skipped_by_reason: MappingProxyType[str, int]
+    chars_before: int
+    chars_after: int
+    over_limit_chars: int
+    bytes_stored: int
+    failures: tuple[Failure, ...]
+    newly_replaced: tuple[ContentReplacementRecord, ...]
+    elapsed_s: float
+
+    def report(self) -> EnforcementReport:
+        """Make the report."""
+        return EnforcementReport(
+            frozen=self.candidates - self.replaced - self.reapplied,
+            skipped=sum(self.skipped_by_reason.values()),
+            **self._asdict(),
+        )
 
 
 def report_of(
+    transaction: Transaction, options: PlanOptions | None, *, started_s: float
+) -> EnforcementReport:
+    """Sum up a call as :func:`summary_of` does, as a report."""
+    return summary_of(transaction, options, started_s=started_s).report()
+
+
+def summary_of(
     transaction: Transaction,
     options: PlanOptions | None,
     *,
     started_s: float,
     before: Sums = NOTHING,
-) -> EnforcementReport:
+) -> Summary:
     """Sum up a call that began at ``started_s`` of ``time.perf_counter``.
 
     ``options`` are those of the plan; ``None`` for the gate, which has no groups. ``before`` is
     about messages that stand before those that the plan was made of.
     """
     plan, outcome = transaction.plan, transaction.outcome
-    if options is not None:
+    if options is not None and (outcome.kept or outcome.replaced):
         _settle_totals(outcome, options)
     replaced = followed = 0
     gained = before.chars_gained + plan.chars_gained
@@ -69,29 +107,34 @@ def report_of(
         replaced += occurrences
         followed += followers
         gained += (item.choice.size - len(item.replacement)) * (occurrences + followers)
-    reapplied = before.reapplied + len(plan.changes) + followed
-    candidates = before.candidates + plan.candidates
     chars_before = before.chars_before + plan.chars_before
-    skipped = dict[str, int](before.skipped)
-    for reason, count in plan.skipped.items():
-        skipped[reason] = skipped.get(reason, 0) + count
     over_limit = 0 if options is None else _over_limit(plan, options)
-    return EnforcementReport(
-        groups=before.groups + len(plan.totals),
-        candidates=candidates,
-        replaced=replaced,
-        reapplied=reapplied,
-        frozen=candidates - replaced - reapplied,
-        skipped=sum(skipped.values()),
-        skipped_by_reason=MappingProxyType(skipped),
-        chars_before=chars_before,
-        chars_after=chars_before - gained,
-        over_limit_chars=before.over_limit_chars + over_limit,
-        bytes_stored=outcome.bytes_stored,
-        failures=tuple(transaction.failures),
-        newly_replaced=tuple([item.record for item in outcome.replaced]),
-        elapsed_s=time.perf_counter() - started_s,
+    # By place: names would cost more than all of the sums.
+    return Summary(
+        before.groups + len(plan.totals),
+        before.candidates + plan.candidates,
+        replaced,
+        before.reapplied + len(plan.changes) + followed,
+        _together(before.skipped, plan.skipped),
+        chars_before,
+        chars_before - gained,
+        before.over_limit_chars + over_limit,
+        outcome.bytes_stored if replaced else 0,
+        tuple(transaction.failures),
+        tuple([item.record for item in outcome.replaced]) if replaced else (),
+        time.perf_counter() - started_s,
     )
+
+
+def _together(
+    counts: Mapping[str, int], others: Mapping[SkipReason, int]
+) -> MappingProxyType[str, int]:
+    if not (counts or others):
+        return _NONE_SKIPPED
+    together = dict[str, int](counts)
+    for reason, count in others.items():
+        together[reason] = together.get(reason, 0) + count
+    return MappingProxyType(together)
 
 
 def _over_limit(plan: Plan, options: PlanOptions) -> int:

@@ -73,8 +73,8 @@ fn optional(value: Bound<'_, PyAny>) -> Option<Bound<'_, PyAny>> {
 }
 
 pub(crate) fn read_accounting(accounting: &Bound<'_, PyAny>) -> PyResult<Accounting> {
-    let is_visible = accounting.eq(intern!(accounting.py(), "visible"))?;
-    Ok(if is_visible {
+    let visible = intern!(accounting.py(), "visible");
+    Ok(if accounting.is(visible) || accounting.eq(visible)? {
         Accounting::Visible
     } else {
         Accounting::Originals
@@ -97,7 +97,10 @@ pub(crate) fn read_unit(unit: &Bound<'_, PyAny>) -> PyResult<Unit> {
 
 fn read_rule(rule: &Bound<'_, PyAny>) -> PyResult<Rule> {
     let py = rule.py();
-    Ok(if rule.eq(intern!(py, "seen"))? {
+    // The usual one is that of the class itself: nothing need be compared.
+    Ok(if rule.is(intern!(py, "running")) {
+        Rule::Running
+    } else if rule.eq(intern!(py, "seen"))? {
         Rule::Seen
     } else if rule.eq(intern!(py, "resumed"))? {
         Rule::Resumed

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyString};
 use toolbudget_core::{Chain, Drawer};
 
@@ -132,6 +133,18 @@ fn write_chains<'py>(
 }
 
 fn write_chain<'py>(py: Python<'py>, chain: &Chain<PyText<'py>>) -> PyResult<Bound<'py, PyAny>> {
+    /// The chain of every message that names none: it is asked for several times in a turn.
+    static MAIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    match &chain.agent_id {
+        None if !chain.is_sidechain => {
+            let main = MAIN.get_or_try_init(py, || make_chain(chain, py).map(Bound::unbind))?;
+            Ok(main.bind(py).clone())
+        }
+        _ => make_chain(chain, py),
+    }
+}
+
+fn make_chain<'py>(chain: &Chain<PyText<'py>>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
     let classes = Classes::get(py)?;
     let agent_id = chain.agent_id.as_ref().map(PyText::as_object);
     let fields = (chain.is_sidechain, agent_id.into_bound_py_any(py)?);
