@@ -3,7 +3,7 @@
 use std::slice;
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement, Unit};
 
 use crate::cache::{Memory, NumberMap};
@@ -12,7 +12,7 @@ use crate::collect::{Collected, Place};
 use crate::known::{Known, PyReplacement};
 use crate::options::Callbacks;
 use crate::plan_items::PlanItem;
-use crate::prepared::{Asked, Prepared};
+use crate::prepared::{Asked, Prepared, Source};
 use crate::text::{self, PyText};
 
 /// The knowledge of one call, and what it learns on the way.
@@ -81,9 +81,12 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         Ok(entry)
     }
 
-    /// A candidate that a replacement was built for.
-    pub(crate) fn prepared(&self, candidate: usize) -> Option<&Prepared<'py>> {
-        self.prepared.get(&candidate)
+    /// What a replacement was built from, and the redacted texts; each is given once.
+    pub(crate) fn take_source(
+        &mut self,
+        candidate: usize,
+    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Source<'py>)> {
+        self.prepared.get_mut(&candidate)?.take_source()
     }
 
     fn asked(&self, candidate: usize) -> Asked<'a, 'py> {

@@ -64,6 +64,14 @@ impl<'py> Prepared<'py> {
         self.source.as_ref()
     }
 
+    /// The redacted texts, and what was found out to build a replacement; `None` if none was built.
+    pub(crate) fn take_source(
+        &mut self,
+    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Source<'py>)> {
+        let source = self.source.take()?;
+        Some((self.redacted.take(), source))
+    }
+
     /// Characters of the replacement with a preview of so many bytes.
     pub(crate) fn replacement_chars(
         &mut self,
