@@ -118,16 +118,19 @@ impl<'py> Writer<'_, 'py> {
         knowledge: &mut PyKnowledge<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let totals = Bound::new(self.py, TotalsOfGroups::new(plan.totals))?;
-        let kept = plan.kept.iter().map(|&index| knowledge.kept(index));
-        let kept = PlanItems(kept.collect::<PyResult<_>>()?);
+        let mut kept = Vec::with_capacity(plan.kept.len());
+        for index in plan.kept {
+            kept.push(knowledge.kept(index)?);
+        }
+        let kept = PlanItems(kept);
         let adoptions = PyList::empty(self.py);
         for (candidate, text) in &plan.adoptions {
             adoptions.append(self.adoption(*candidate, text, knowledge)?)?;
         }
-        let choices = plan.choices.into_iter();
-        let choices = choices
-            .map(|choice| self.choice(choice, knowledge))
-            .collect::<PyResult<_>>()?;
+        let mut choices = Vec::with_capacity(plan.choices.len());
+        for choice in plan.choices {
+            choices.push(self.choice(choice, knowledge)?);
+        }
         let choices = Choices::new(choices, totals.clone().unbind());
         let changes = plan.changes.iter();
         let changes = PlanItems(
