@@ -46,7 +46,7 @@ def differences(expected: object, actual: object, where: str) -> Iterator[str]:
 
 def _plain(value: object) -> object:
     """Give what a core may keep in a form of its own as a list."""
-    is_own = type(value).__name__ in {"PlanItems", "TotalsOfGroups"}
+    is_own = type(value).__name__ in {"Choices", "PlanItems", "TotalsOfGroups"}
     return list(cast("Iterable[object]", value)) if is_own else value
 
 

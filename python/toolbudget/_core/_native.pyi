@@ -10,6 +10,7 @@ from typing import Self, TypeVar, final, overload
 from toolbudget._core.pure import (
     Accounting,
     Change,
+    Choice,
     Columns,
     Fingerprint,
     GroupTotals,
@@ -25,6 +26,7 @@ from toolbudget._core.pure import (
 _Item = TypeVar("_Item")
 
 __all__ = [
+    "Choices",
     "FingerprintCache",
     "PlanItems",
     "TotalsOfGroups",
@@ -70,6 +72,20 @@ class FingerprintCache:
 
     def __len__(self) -> int:
         """Count the texts."""
+
+@final
+class Choices(Sequence[Choice]):
+    """What a plan replaces: made once one of them is looked at, the same objects from then on."""
+
+    @overload
+    def __getitem__(self, index: int, /) -> Choice: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Sequence[Choice]: ...
+    def __len__(self) -> int:
+        """Count the choices."""
+
+    def __eq__(self, other: object, /) -> bool:
+        """Compare as a list of the choices does."""
 
 @final
 class PlanItems(Sequence[_Item]):

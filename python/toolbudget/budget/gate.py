@@ -85,7 +85,7 @@ class Verdict:
         """Return the verdict as a plan, to be carried out like any other."""
         plan = Plan()
         if self.choice is not None:
-            plan.choices.append(self.choice)
+            plan.choices = [self.choice]
             plan.candidates = 1
             plan.chars_before = self.choice.size
         if self.candidate is not None and self.replacement is not None:

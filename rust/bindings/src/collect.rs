@@ -6,6 +6,7 @@ use pyo3::types::{PyDict, PyList};
 use toolbudget_core::{Call, Chain, Collector, Found, Group, SkipReason, Skipped, Survey};
 
 use crate::classes::Classes;
+use crate::own_candidate::OwnCandidate;
 use crate::raw::Readers;
 use crate::text::PyText;
 use crate::texts::Texts;
@@ -74,7 +75,7 @@ impl<'py> Collected<'py> {
     ) -> PyResult<Bound<'py, PyAny>> {
         let candidates = PyList::empty(py);
         for &index in &group.candidates {
-            candidates.append(self.candidate(index, classes, py)?)?;
+            candidates.append(self.candidate(index).to_object(py)?)?;
         }
         let values = [
             candidates.into_any(),
@@ -83,28 +84,9 @@ impl<'py> Collected<'py> {
         classes.group.make(py, values)
     }
 
-    /// One result as a `Candidate`.
-    pub(crate) fn candidate(
-        &self,
-        index: usize,
-        classes: &Classes,
-        py: Python<'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let candidate = &self.survey.candidates()[index];
-        let place = &self.places[index];
-        let name = candidate.tool_name.as_ref().map(PyText::as_object);
-        let values = [
-            candidate.tool_use_id.as_object().clone().into_any(),
-            place.content().into_bound_py_any(py)?,
-            candidate.size_chars.into_bound_py_any(py)?,
-            place.message_index.into_bound_py_any(py)?,
-            place.block_index.into_bound_py_any(py)?,
-            name.into_bound_py_any(py)?,
-            candidate.is_exempt.into_bound_py_any(py)?,
-            place.texts.to_tuple(py)?.into_any(),
-            py.None().into_bound(py),
-        ];
-        classes.candidate.make(py, values)
+    /// One result with what it holds, apart from this call.
+    pub(crate) fn candidate(&self, index: usize) -> OwnCandidate {
+        OwnCandidate::of(&self.survey.candidates()[index], &self.places[index])
     }
 }
 

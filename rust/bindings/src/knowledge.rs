@@ -3,16 +3,16 @@
 use std::slice;
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement, Unit};
 
-use crate::cache::{Memory, NumberMap};
+use crate::cache::Memory;
 use crate::classes::Classes;
 use crate::collect::{Collected, Place};
 use crate::known::{Known, PyReplacement};
 use crate::options::Callbacks;
 use crate::plan_items::PlanItem;
-use crate::prepared::{Asked, Prepared};
+use crate::prepared::{Asked, Prepared, Source};
 use crate::text::{self, PyText};
 
 /// The knowledge of one call, and what it learns on the way.
@@ -25,7 +25,9 @@ pub(crate) struct PyKnowledge<'a, 'py> {
     memory: &'a mut Memory,
     /// Entries of the memory by candidate, once they were asked for.
     entries: Vec<Option<usize>>,
-    prepared: NumberMap<Prepared<'py>>,
+    prepared: Vec<Prepared<'py>>,
+    /// Which of those it is, by candidate; made with the first one.
+    prepared_at: Vec<u32>,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
 }
@@ -47,7 +49,8 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
             callbacks,
             memory,
             entries: vec![None; collected.places.len()],
-            prepared: NumberMap::default(),
+            prepared: Vec::new(),
+            prepared_at: Vec::new(),
             redaction_failures: PyList::empty(py),
         })
     }
@@ -81,9 +84,13 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         Ok(entry)
     }
 
-    /// A candidate that a replacement was built for.
-    pub(crate) fn prepared(&self, candidate: usize) -> Option<&Prepared<'py>> {
-        self.prepared.get(&candidate)
+    /// What a replacement was built from, and the redacted texts; each is given once.
+    pub(crate) fn take_source(
+        &mut self,
+        candidate: usize,
+    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Source<'py>)> {
+        let position = *self.prepared_at.get(candidate)? as usize;
+        self.prepared.get_mut(position)?.take_source()
     }
 
     fn asked(&self, candidate: usize) -> Asked<'a, 'py> {
@@ -96,8 +103,23 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     }
 
     fn prepared_mut(&mut self, candidate: usize) -> &mut Prepared<'py> {
-        let prepared = self.prepared.entry(candidate);
-        prepared.or_insert_with(Prepared::unredacted)
+        let position = self.prepared_at.get(candidate);
+        let position = position.map_or(usize::MAX, |&position| position as usize);
+        if position < self.prepared.len() {
+            return &mut self.prepared[position];
+        }
+        self.keep_prepared(candidate, Prepared::unredacted())
+    }
+
+    fn keep_prepared(&mut self, candidate: usize, prepared: Prepared<'py>) -> &mut Prepared<'py> {
+        if self.prepared_at.is_empty() {
+            let candidates = self.collected.places.len();
+            self.prepared_at.resize(candidates, u32::MAX);
+        }
+        let position = self.prepared.len();
+        self.prepared_at[candidate] = u32::try_from(position).unwrap_or(u32::MAX);
+        self.prepared.push(prepared);
+        &mut self.prepared[position]
     }
 
     fn place(&self, candidate: usize) -> &'a Place<'py> {
@@ -176,7 +198,7 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         let parts = self.place(candidate).texts.parts();
         match Prepared::new(parts, self.callbacks.redact.as_ref())? {
             Ok(prepared) => {
-                self.prepared.insert(candidate, prepared);
+                self.keep_prepared(candidate, prepared);
                 Ok(true)
             }
             Err(error) => {

@@ -5,6 +5,7 @@
 
 mod again;
 mod cache;
+mod choices;
 mod classes;
 mod collect;
 mod columns;
@@ -21,6 +22,7 @@ mod known;
 mod number;
 mod options;
 mod outline;
+mod own_candidate;
 mod plan;
 mod plan_items;
 mod prepared;
@@ -47,6 +49,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::cache::FingerprintCache;
+    #[pymodule_export]
+    use crate::choices::Choices;
     #[pymodule_export]
     use crate::plan_items::PlanItems;
     #[pymodule_export]

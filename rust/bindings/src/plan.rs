@@ -3,10 +3,11 @@
 use pyo3::IntoPyObjectExt as _;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
-use toolbudget_core::{Choice, Replacement};
+use pyo3::types::PyList;
+use toolbudget_core::{Choice, Knowledge as _, Replacement};
 
 use crate::cache::{FingerprintCache, Memory};
+use crate::choices::{ChoiceParts, Choices};
 use crate::classes::Classes;
 use crate::collect::{Collected, counter};
 use crate::error;
@@ -15,7 +16,6 @@ use crate::known::{Known, PyReplacement};
 use crate::number;
 use crate::options::PlanOptions;
 use crate::plan_items::{PlanItem, PlanItems};
-use crate::text;
 use crate::totals::TotalsOfGroups;
 
 type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
@@ -98,7 +98,7 @@ fn plan_with<'py>(
         collected: &collected,
         cache,
     }
-    .plan(&plan, &mut knowledge)?;
+    .plan(plan, &mut knowledge)?;
     memory.finish();
     Ok(written)
 }
@@ -114,18 +114,24 @@ struct Writer<'a, 'py> {
 impl<'py> Writer<'_, 'py> {
     fn plan(
         &self,
-        plan: &CorePlan<'py>,
+        plan: CorePlan<'py>,
         knowledge: &mut PyKnowledge<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let totals = Bound::new(self.py, TotalsOfGroups::new(plan.totals.clone()))?;
-        let choices = self.list(&plan.choices, |choice| {
-            self.choice(choice, &totals, knowledge)
-        })?;
-        let kept = plan.kept.iter().map(|&index| knowledge.kept(index));
-        let kept = PlanItems(kept.collect::<PyResult<_>>()?);
-        let adoptions = self.list(&plan.adoptions, |(candidate, text)| {
-            self.adoption(*candidate, text, knowledge)
-        })?;
+        let totals = Bound::new(self.py, TotalsOfGroups::new(plan.totals))?;
+        let mut kept = Vec::with_capacity(plan.kept.len());
+        for index in plan.kept {
+            kept.push(knowledge.kept(index)?);
+        }
+        let kept = PlanItems(kept);
+        let adoptions = PyList::empty(self.py);
+        for (candidate, text) in &plan.adoptions {
+            adoptions.append(self.adoption(*candidate, text, knowledge)?)?;
+        }
+        let mut choices = Vec::with_capacity(plan.choices.len());
+        for choice in plan.choices {
+            choices.push(self.choice(choice, knowledge)?);
+        }
+        let choices = Choices::new(choices, totals.clone().unbind());
         let changes = plan.changes.iter();
         let changes = PlanItems(
             changes
@@ -133,7 +139,7 @@ impl<'py> Writer<'_, 'py> {
                 .collect(),
         );
         let values = [
-            choices.into_any(),
+            Bound::new(self.py, choices)?.into_any(),
             Bound::new(self.py, kept)?.into_any(),
             adoptions.into_any(),
             Bound::new(self.py, changes)?.into_any(),
@@ -148,77 +154,32 @@ impl<'py> Writer<'_, 'py> {
         self.classes.plan.make(self.py, values)
     }
 
-    fn list<T>(
-        &self,
-        items: &[T],
-        mut write: impl FnMut(&T) -> PyResult<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(self.py);
-        for item in items {
-            list.append(write(item)?)?;
-        }
-        Ok(list)
-    }
-
     fn choice(
         &self,
-        choice: &Choice<Replacement>,
-        totals: &Bound<'py, TotalsOfGroups>,
+        choice: Choice<Replacement>,
         knowledge: &mut PyKnowledge<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let occurrences = self.list(&choice.occurrences, |&index| self.candidate(index))?;
-        let followers = self.list(&choice.followers, |&(index, group)| {
-            let follower = (self.candidate(index)?, totals.get().object(self.py, group)?);
-            Ok(follower.into_pyobject(self.py)?.into_any())
-        })?;
-        let first = choice.occurrences[0];
-        let (prepared, path) = self.prepared(first, &occurrences, knowledge)?;
-        let values = [
-            knowledge.key(first)?,
-            occurrences.into_any(),
-            prepared,
-            path,
-            number::to_python(self.py, choice.preview_bytes)?,
-            text::from_wtf8(self.py, &choice.replacement.text)?.into_any(),
-            totals.get().object(self.py, choice.group)?,
-            followers.into_any(),
-        ];
-        self.classes.choice.make(self.py, values)
-    }
-
-    /// A fresh result as `Prepared`, and the path that its replacement assumes.
-    fn prepared(
-        &self,
-        first: usize,
-        occurrences: &Bound<'py, PyList>,
-        knowledge: &PyKnowledge<'_, 'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let prepared = knowledge.prepared(first);
-        let Some((prepared, source)) =
-            prepared.and_then(|prepared| Some((prepared, prepared.source()?)))
-        else {
+    ) -> PyResult<ChoiceParts> {
+        let [first, later @ ..] = choice.occurrences.as_slice() else {
+            return Err(error::internal(self.py, "a choice of nothing"));
+        };
+        let Some((redacted, source)) = knowledge.take_source(*first) else {
             return Err(error::internal(self.py, "a choice was never built"));
         };
-        let parts = match prepared.redacted() {
-            Some(redacted) => redacted,
-            None => self.collected.places[first].texts.parts(),
-        };
-        let fresh = self
-            .classes
-            .fresh
-            .make(self.py, [occurrences.clone().into_any()])?;
-        let values = [
-            fresh,
-            PyTuple::new(self.py, parts)?.into_any(),
-            source.head_text.clone().into_any(),
-            source.size_bytes.into_bound_py_any(self.py)?,
-        ];
-        let made = self.classes.prepared.make(self.py, values)?;
-        Ok((made, source.path.clone()))
-    }
-
-    fn candidate(&self, index: usize) -> PyResult<Bound<'py, PyAny>> {
-        self.collected.candidate(index, self.classes, self.py)
+        let own = |&index: &usize| self.collected.candidate(index);
+        let followers = choice.followers.iter();
+        Ok(ChoiceParts {
+            fingerprint: knowledge.fingerprint(*first)?,
+            first: own(first),
+            later: later.iter().map(own).collect(),
+            redacted: redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect()),
+            head_text: source.head_text.unbind(),
+            size_bytes: source.size_bytes,
+            path: source.path.unbind(),
+            preview_bytes: choice.preview_bytes,
+            replacement: choice.replacement.text,
+            group: choice.group,
+            followers: followers.map(|(index, group)| (own(index), *group)).collect(),
+        })
     }
 
     fn adoption(

@@ -64,6 +64,14 @@ impl<'py> Prepared<'py> {
         self.source.as_ref()
     }
 
+    /// The redacted texts, and what was found out to build a replacement; `None` if none was built.
+    pub(crate) fn take_source(
+        &mut self,
+    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Source<'py>)> {
+        let source = self.source.take()?;
+        Some((self.redacted.take(), source))
+    }
+
     /// Characters of the replacement with a preview of so many bytes.
     pub(crate) fn replacement_chars(
         &mut self,
@@ -72,8 +80,10 @@ impl<'py> Prepared<'py> {
         preview_bytes: i128,
     ) -> PyResult<u64> {
         let source = self.source_of(result, callbacks)?;
-        let original = source.original(callbacks)?;
-        Ok(source.draft.size_chars(&original, preview_bytes))
+        if preview_bytes <= 0 {
+            return Ok(source.draft.size_chars(b"", preview_bytes));
+        }
+        Ok(source.draft.size_chars(source.head.as_bytes()?, preview_bytes))
     }
 
     /// Builds the replacement with a preview of so many bytes.

@@ -2,7 +2,7 @@
 
 use std::collections::TryReserveError;
 
-use crate::preview::SafeHead;
+use crate::preview::{Cut, SafeHead};
 use crate::size::{count_chars, is_continuation};
 
 const OPENING: &str = "<persisted-output>\n";
@@ -113,7 +113,8 @@ impl Draft {
         })
     }
 
-    /// Characters that the replacement with a preview of at most `preview_bytes` has.
+    /// Characters that the replacement with a preview of at most `preview_bytes` has. `head` is that
+    /// of the original.
     ///
     /// ```
     /// use toolbudget_core::{Draft, Original};
@@ -121,16 +122,19 @@ impl Draft {
     /// let original = Original { head: b"abc", size_bytes: 3, path: b"/t", reader_hint: None };
     /// let draft = Draft::of(&original, 2)?;
     /// let built = draft.build(&original, 2)?;
-    /// assert_eq!(draft.size_chars(&original, 2), built.size_chars);
+    /// assert_eq!(draft.size_chars(original.head, 2), built.size_chars);
     /// # Ok::<(), std::collections::TryReserveError>(())
     /// ```
     #[must_use]
-    pub fn size_chars(&self, original: &Original<'_>, preview_bytes: i128) -> u64 {
+    pub fn size_chars(&self, head: &[u8], preview_bytes: i128) -> u64 {
         if preview_bytes <= 0 {
             return self.frame_chars;
         }
-        let cut = self.head.cut(original.head, in_memory(preview_bytes));
-        let label = SizeText::of(preview_bytes);
+        let cut = self.head.cut(head, in_memory(preview_bytes));
+        self.chars_with(cut, &SizeText::of(preview_bytes))
+    }
+
+    fn chars_with(&self, cut: Cut<'_>, label: &SizeText) -> u64 {
         let title = TITLE.len() + label.as_bytes().len() + TITLE_END.len();
         let ellipsis = if cut.has_more { ELLIPSIS.len() } else { 0 };
         self.frame_chars + self.head.count_chars(cut) + (title + ellipsis) as u64
@@ -153,16 +157,18 @@ impl Draft {
             [parts[5], parts[6]] = [b"\n", reader_hint];
         }
         let label = SizeText::of(preview_bytes);
+        let mut size_chars = self.frame_chars;
         if preview_bytes > 0 {
             let cut = self.head.cut(original.head, in_memory(preview_bytes));
             [parts[7], parts[8], parts[9]] = [TITLE, label.as_bytes(), TITLE_END];
             parts[10] = cut.text;
             parts[11] = if cut.has_more { ELLIPSIS } else { b"" };
+            size_chars = self.chars_with(cut, &label);
         }
         parts[12] = CLOSING.as_bytes();
         Ok(Replacement {
             text: concatenate(&parts)?,
-            size_chars: self.size_chars(original, preview_bytes),
+            size_chars,
         })
     }
 }
@@ -197,6 +203,18 @@ pub fn format_size(size_bytes: i128) -> String {
     String::from_utf8_lossy(SizeText::of(size_bytes).as_bytes()).into_owned()
 }
 
+const GIGABYTE_BITS: u32 = 30;
+
+/// The unit that a size is written in, and which power of two it is.
+const fn unit_of(size_bytes: u32) -> (u32, &'static [u8]) {
+    match size_bytes {
+        ..0x400 => (0, b" bytes"),
+        0x400..0x10_0000 => (10, b"KB"),
+        0x10_0000..0x4000_0000 => (20, b"MB"),
+        0x4000_0000.. => (GIGABYTE_BITS, b"GB"),
+    }
+}
+
 /// What [`format_size`] writes, in ASCII and without an allocation.
 #[derive(Clone, Copy, Debug)]
 struct SizeText {
@@ -212,9 +230,12 @@ impl SizeText {
             start: 48,
         };
         if let Ok(usual) = u32::try_from(size_bytes) {
-            text.push_size(usual.into());
+            let (unit_bits, unit) = unit_of(usual);
+            let whole = usual >> unit_bits;
+            text.push_size(whole.into(), usual & ((1 << unit_bits) - 1), unit_bits, unit);
         } else if let Ok(large) = u128::try_from(size_bytes) {
-            text.push_size(large);
+            let [whole, rest] = [large >> GIGABYTE_BITS, large & ((1 << GIGABYTE_BITS) - 1)];
+            text.push_size(whole, rest as u32, GIGABYTE_BITS, b"GB");
         } else {
             text.push_front(b" bytes");
             text.push_large(size_bytes.unsigned_abs());
@@ -224,20 +245,13 @@ impl SizeText {
     }
 
     #[inline]
-    fn push_size(&mut self, size_bytes: u128) {
-        let (unit_bits, unit): (u32, &[u8]) = match size_bytes {
-            ..0x400 => (0, b" bytes"),
-            0x400..0x10_0000 => (10, b"KB"),
-            0x10_0000..0x4000_0000 => (20, b"MB"),
-            0x4000_0000.. => (30, b"GB"),
-        };
-        let unit_bytes = 1 << unit_bits;
-        let whole = size_bytes >> unit_bits;
-        let tenths = (20 * (size_bytes & (unit_bytes - 1)) + unit_bytes) >> (unit_bits + 1);
+    fn push_size(&mut self, whole: u128, rest_bytes: u32, unit_bits: u32, unit: &[u8]) {
+        let unit_bytes = 1_u64 << unit_bits;
+        let tenths = (20 * u64::from(rest_bytes) + unit_bytes) >> (unit_bits + 1);
         self.push_front(unit);
         if let 1..=9 = tenths {
-            self.push_number(tenths);
-            self.push_front(b".");
+            self.push_byte(b'0' + tenths as u8);
+            self.push_byte(b'.');
         }
         self.push_number(if tenths == 10 { whole + 1 } else { whole });
     }

@@ -43,7 +43,7 @@ class Plan:
         redaction_failures: Ids whose text the ``redact`` hook could not handle, with the reason.
     """
 
-    choices: list[Choice] = field(default_factory=list)
+    choices: Sequence[Choice] = field(default_factory=list)
     kept: Sequence[Key] = field(default_factory=list)
     adoptions: list[Adoption] = field(default_factory=list)
     changes: Sequence[Change] = field(default_factory=list)
@@ -88,7 +88,9 @@ class _Planner:
         self._totals: list[GroupTotals] = []
         self._kept: list[Key] = []
         self._changes: list[Change] = []
+        self._choices: list[Choice] = []
         result.totals, result.kept, result.changes = self._totals, self._kept, self._changes
+        result.choices = self._choices
         self._decided: dict[Key, str | Choice | None] = {}
         self._unapplied = dict(known.unapplied)
 
@@ -220,7 +222,7 @@ class _Planner:
                 self._decided[key] = chosen[key]
             else:
                 self._keep(key)
-        self.plan.choices += chosen.values()
+        self._choices += chosen.values()
 
     def _prepare(self, key: Key, fresh: Fresh) -> Prepared | None:
         """Redact the text of a fresh result, if asked; ``None`` passes it over."""

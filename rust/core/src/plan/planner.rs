@@ -313,6 +313,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         }
         let mut choices: Vec<Option<usize>> = vec![None; fresh.len()];
         if let Some(chosen) = self.choose(fresh, &items, totals)? {
+            self.plan.choices.reserve(chosen.taken.len());
             for position in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
                 let item = &fresh[position];

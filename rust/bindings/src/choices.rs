@@ -1,0 +1,164 @@
+//! The choices of a plan: objects of Python once one of them is looked at.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList, PyString, PyTuple};
+use toolbudget_core::Fingerprint;
+
+use crate::classes::Classes;
+use crate::guard::guarded;
+use crate::own_candidate::OwnCandidate;
+use crate::totals::TotalsOfGroups;
+use crate::{number, text};
+
+/// A fresh result to be replaced, with all that its object is made of.
+pub(crate) struct ChoiceParts {
+    pub(crate) fingerprint: Fingerprint,
+    /// Where it stands in its group; there is one at least.
+    pub(crate) first: OwnCandidate,
+    pub(crate) later: Vec<OwnCandidate>,
+    /// The texts to store, if they are others than those of the result itself.
+    pub(crate) redacted: Option<Vec<Py<PyString>>>,
+    pub(crate) head_text: Py<PyString>,
+    pub(crate) size_bytes: usize,
+    pub(crate) path: Py<PyAny>,
+    pub(crate) preview_bytes: i128,
+    /// In WTF-8.
+    pub(crate) replacement: Vec<u8>,
+    pub(crate) group: usize,
+    pub(crate) followers: Vec<(OwnCandidate, usize)>,
+}
+
+/// A sequence of `Choice`, which are made all together and are the same objects from then on: who
+/// carries a plan out may change them.
+#[pyclass(frozen, sequence, module = "toolbudget._core._native")]
+pub(crate) struct Choices {
+    parts: Vec<ChoiceParts>,
+    totals: Py<TotalsOfGroups>,
+    made: Mutex<Option<Py<PyList>>>,
+}
+
+#[pymethods]
+impl Choices {
+    fn __len__(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+        guarded(py, || {
+            let list = self.to_list(py)?;
+            let position = usize::try_from(index)
+                .ok()
+                .or_else(|| list.len().checked_sub(index.unsigned_abs()));
+            list.get_item(position.unwrap_or(usize::MAX))
+        })
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        guarded(py, || self.to_list(py)?.try_iter())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        guarded(py, || match other.cast_exact::<Self>() {
+            Ok(other) => self.to_list(py)?.eq(other.get().to_list(py)?),
+            Err(_) => self.to_list(py)?.eq(other),
+        })
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        guarded(py, || self.to_list(py)?.repr())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for choice in &self.parts {
+            let followers = choice.followers.iter().map(|(candidate, _)| candidate);
+            let occurrences = std::iter::once(&choice.first).chain(&choice.later);
+            for candidate in occurrences.chain(followers) {
+                candidate.visit(&visit)?;
+            }
+            visit.call(&choice.path)?;
+        }
+        match self.made.try_lock() {
+            Ok(made) => visit.call(&*made),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl Choices {
+    pub(crate) fn new(parts: Vec<ChoiceParts>, totals: Py<TotalsOfGroups>) -> Self {
+        Self {
+            parts,
+            totals,
+            made: Mutex::new(None),
+        }
+    }
+
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        if let Some(made) = &*self.lock() {
+            return Ok(made.bind(py).clone());
+        }
+        let list = PyList::empty(py);
+        for choice in &self.parts {
+            list.append(choice.to_object(self.totals.bind(py))?)?;
+        }
+        // To make them may run a finalizer, which may ask for them: the first list is what holds.
+        let mut made = self.lock();
+        Ok(made
+            .get_or_insert_with(|| list.unbind())
+            .bind(py)
+            .clone())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Py<PyList>>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ChoiceParts {
+    fn to_object<'py>(&self, totals: &Bound<'py, TotalsOfGroups>) -> PyResult<Bound<'py, PyAny>> {
+        let py = totals.py();
+        let classes = Classes::get(py)?;
+        let occurrences = PyList::empty(py);
+        for candidate in std::iter::once(&self.first).chain(&self.later) {
+            occurrences.append(candidate.to_object(py)?)?;
+        }
+        let followers = PyList::empty(py);
+        for (candidate, group) in &self.followers {
+            let group = totals.get().object(py, *group)?;
+            followers.append((candidate.to_object(py)?, group))?;
+        }
+        let fingerprint = classes.new_fingerprint(py, self.fingerprint)?;
+        let key = (self.first.tool_use_id.bind(py), fingerprint).into_pyobject(py)?;
+        let values = [
+            classes.named_tuple(&classes.key, &key)?,
+            occurrences.clone().into_any(),
+            self.prepared(classes, occurrences)?,
+            self.path.bind(py).clone(),
+            number::to_python(py, self.preview_bytes)?,
+            text::from_wtf8(py, &self.replacement)?.into_any(),
+            totals.get().object(py, self.group)?,
+            followers.into_any(),
+        ];
+        classes.choice.make(py, values)
+    }
+
+    fn prepared<'py>(
+        &self,
+        classes: &Classes,
+        occurrences: Bound<'py, PyList>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = occurrences.py();
+        let parts = self.redacted.as_deref();
+        let values = [
+            classes.fresh.make(py, [occurrences.into_any()])?,
+            PyTuple::new(py, parts.unwrap_or_else(|| self.first.parts()))?.into_any(),
+            self.head_text.bind(py).clone().into_any(),
+            self.size_bytes.into_pyobject(py)?.into_any(),
+        ];
+        classes.prepared.make(py, values)
+    }
+}
