@@ -115,9 +115,13 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
 
     /// The text of a result.
     fn decode_texts(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyString>> {
-        if let [span] = self.scan.scan.texts_of(result) {
-            let text = text_of(*span, self.body);
-            return text::from_wtf8(self.py, &text);
+        if let [text] = self.scan.scan.texts_of(result) {
+            let raw = text.span.of(self.body);
+            return if text.has_escapes {
+                text::from_json(self.py, raw)
+            } else {
+                text::from_wtf8(self.py, raw)
+            };
         }
         text::from_wtf8(self.py, &self.wtf8_of(result))
     }

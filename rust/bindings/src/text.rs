@@ -11,11 +11,13 @@ use pyo3::exceptions::{PyUnicodeDecodeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{PyTypeInfo as _, intern};
+use toolbudget_core::json::{decode_text, decode_whole_chars};
 use toolbudget_core::{
     Fingerprint, Fingerprinter, Measure, REFERENCE_MAX_CHARS, Unit, is_framed_reference,
 };
 
-use crate::raw::{first_char, is_ascii, is_same_text};
+use crate::error;
+use crate::raw::{self, first_char, is_ascii, is_same_text};
 
 /// A Python text that can be a key: it is compared and hashed as Python does it.
 #[derive(Clone)]
@@ -141,6 +143,27 @@ pub(crate) fn from_wtf8<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'p
         })?;
         PyString::from_encoded_object(&bytes, Some(c"utf-8"), Some(c"surrogatepass"))
     })
+}
+
+/// Above this a text is decoded piece by piece, so that it is never there twice.
+const MOST_AT_ONCE_BYTES: usize = 1 << 23;
+const PIECE_BYTES: usize = 1 << 22;
+
+/// The text that stands between the quotes of a JSON string with escapes.
+pub(crate) fn from_json<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    if raw.len() <= MOST_AT_ONCE_BYTES {
+        return from_wtf8(py, &decode_text(raw));
+    }
+    let mut text = Some(PyString::new(py, ""));
+    decode_whole_chars(raw, PIECE_BYTES, |piece| {
+        let piece = from_wtf8(py, piece)?;
+        text = match text.take() {
+            Some(begun) => Some(raw::append(begun, &piece)?),
+            None => None,
+        };
+        PyResult::Ok(())
+    })?;
+    text.ok_or_else(|| error::internal(py, "a text was lost while it was decoded"))
 }
 
 /// Counts the bytes of `text` in UTF-8; a lone surrogate takes three.

@@ -154,6 +154,22 @@ impl AsciiMethod {
     }
 }
 
+/// Appends to a text, in place where nobody else holds it.
+pub(crate) fn append<'py>(
+    text: Bound<'py, PyString>,
+    end: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = text.py();
+    let mut joined = text.into_ptr();
+    // SAFETY: both are live texts. The reference to the first one is given away, and what stands
+    // in its place is a new one, or null with an error set.
+    let joined = unsafe {
+        ffi::PyUnicode_Append(&raw mut joined, end.as_ptr());
+        Bound::from_owned_ptr_or_err(py, joined)
+    };
+    Ok(joined?.cast_into()?)
+}
+
 /// The first character of a text; `None` if it is empty.
 pub(crate) fn first_char(text: &Bound<'_, PyString>) -> PyResult<Option<u32>> {
     let is_empty = text.code_point_len()? == 0;

@@ -23,6 +23,45 @@ pub fn decode_text(raw: &[u8]) -> Vec<u8> {
     decoded
 }
 
+/// Decodes as [`decode_text`] does, in pieces of whole characters and about so many bytes.
+///
+/// # Errors
+///
+/// The first error of `take`, which is not called again.
+///
+/// ```
+/// use toolbudget_core::json::decode_whole_chars;
+///
+/// let mut pieces = Vec::new();
+/// let done: Result<(), ()> = decode_whole_chars("日本\\n".as_bytes(), 4, |piece| {
+///     pieces.push(piece.to_vec());
+///     Ok(())
+/// });
+/// assert_eq!((done, pieces.concat()), (Ok(()), "日本\n".into()));
+/// ```
+pub fn decode_whole_chars<E>(
+    raw: &[u8],
+    piece_bytes: usize,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut decoded = Vec::new();
+    let mut taken = Ok(());
+    decode_pieces(raw, |piece| {
+        if taken.is_err() {
+            return;
+        }
+        decoded.extend_from_slice(piece);
+        if decoded.len() >= piece_bytes {
+            // The last character may go on.
+            let is_start = |byte: &u8| byte & 0xC0 != 0x80;
+            let whole = decoded.iter().rposition(is_start).unwrap_or(0);
+            taken = take(&decoded[..whole]);
+            decoded.drain(..whole);
+        }
+    });
+    taken.and_then(|()| take(&decoded))
+}
+
 /// Fingerprints the text that several strings of a body make when they are joined.
 #[must_use]
 pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
