@@ -3,6 +3,7 @@
 use std::hash::BuildHasher as _;
 
 use super::fresh::Fresh;
+use super::met::{Decided, Met};
 use super::{Choice, Knowledge, Options, Plan};
 use crate::choose::{Built as _, Choosable, Chosen, ReplacementSize, Totals, choose};
 use crate::collect::{Candidate, SkipReason, Survey};
@@ -11,27 +12,6 @@ use crate::fingerprint::Fingerprint;
 use crate::hash::{KeySet, KeyState, Table};
 use crate::replacement::{REFERENCE_MAX_CHARS, is_applicable};
 use crate::unit::Unit;
-
-/// What holds about a result, wherever it was decided.
-#[derive(Clone)]
-enum Decided<R> {
-    Earlier(Decision<R>),
-    /// Chosen in an earlier group of this call: an index into the plan's choices.
-    Chosen(usize),
-    /// To be decided with its group: an index into the fresh results of that.
-    Fresh {
-        group: usize,
-        position: usize,
-    },
-}
-
-/// A result that this call has met and no earlier one had decided about.
-struct Met<R> {
-    /// The candidate that it was met at first; another one with its id and fingerprint is the same.
-    candidate: usize,
-    fingerprint: Fingerprint,
-    decided: Decided<R>,
-}
 
 /// The group that is judged.
 struct OpenGroup {
