@@ -107,10 +107,7 @@ impl Choices {
         }
         // To make them may run a finalizer, which may ask for them: the first list is what holds.
         let mut made = self.lock();
-        Ok(made
-            .get_or_insert_with(|| list.unbind())
-            .bind(py)
-            .clone())
+        Ok(made.get_or_insert_with(|| list.unbind()).bind(py).clone())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Py<PyList>>> {

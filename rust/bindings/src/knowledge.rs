@@ -15,6 +15,9 @@ use crate::plan_items::PlanItem;
 use crate::prepared::{Asked, Prepared, Source};
 use crate::text::{self, PyText};
 
+/// Stands for an entry that was not looked for.
+const UNKNOWN: u32 = u32::MAX;
+
 /// The knowledge of one call, and what it learns on the way.
 pub(crate) struct PyKnowledge<'a, 'py> {
     py: Python<'py>,
@@ -23,8 +26,8 @@ pub(crate) struct PyKnowledge<'a, 'py> {
     known: &'a Known<'py>,
     callbacks: &'a Callbacks<'py>,
     memory: &'a mut Memory,
-    /// Entries of the memory by candidate, once they were asked for.
-    entries: Vec<Option<usize>>,
+    /// Entries of the memory by candidate; [`UNKNOWN`] until they are asked for.
+    entries: Vec<u32>,
     prepared: Vec<Prepared<'py>>,
     /// Which of those it is, by candidate; made with the first one.
     prepared_at: Vec<u32>,
@@ -48,7 +51,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
             known,
             callbacks,
             memory,
-            entries: vec![None; collected.places.len()],
+            entries: vec![UNKNOWN; collected.places.len()],
             prepared: Vec::new(),
             prepared_at: Vec::new(),
             redaction_failures: PyList::empty(py),
@@ -74,13 +77,19 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     }
 
     /// The entry of a candidate in the memory; it is looked for once.
+    #[inline]
     fn entry(&mut self, candidate: usize) -> PyResult<usize> {
-        if let Some(entry) = self.entries[candidate] {
-            return Ok(entry);
+        match self.entries[candidate] {
+            UNKNOWN => self.find_entry(candidate),
+            entry => Ok(entry as usize),
         }
+    }
+
+    fn find_entry(&mut self, candidate: usize) -> PyResult<usize> {
         let texts = &self.place(candidate).texts;
         let entry = self.memory.entry_of(self.py, texts)?;
-        self.entries[candidate] = Some(entry);
+        // What has no number is looked for again.
+        self.entries[candidate] = u32::try_from(entry).unwrap_or(UNKNOWN);
         Ok(entry)
     }
 

@@ -1,9 +1,11 @@
 //! The options of a plan.
 
+use std::cell::Cell;
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Accounting, Budget, Options, Rule, Unit, preview_window_chars};
+use toolbudget_core::{Accounting, Budget, Options, PreviewSize, Rule, Unit, preview_window_chars};
 
 use crate::number;
 use crate::text::Wtf8;
@@ -22,6 +24,19 @@ pub(crate) struct Callbacks<'py> {
     pub(crate) expected_path: Bound<'py, PyAny>,
     pub(crate) is_stored_as_json: Bound<'py, PyAny>,
     pub(crate) redact: Option<Bound<'py, PyAny>>,
+    /// That of the replacement which was asked for last: the next one is for the same as a rule.
+    preview_size: Cell<PreviewSize>,
+}
+
+impl Callbacks<'_> {
+    pub(crate) fn preview_size(&self, preview_bytes: i128) -> PreviewSize {
+        let last = self.preview_size.get();
+        if last.bytes() == preview_bytes {
+            return last;
+        }
+        self.preview_size.set(PreviewSize::of(preview_bytes));
+        self.preview_size.get()
+    }
 }
 
 impl<'py> PlanOptions<'py> {
@@ -36,6 +51,7 @@ impl<'py> PlanOptions<'py> {
             expected_path: options.getattr(intern!(py, "expected_path"))?,
             is_stored_as_json: options.getattr(intern!(py, "is_stored_as_json"))?,
             redact: optional(options.getattr(intern!(py, "redact"))?),
+            preview_size: Cell::new(PreviewSize::of(0)),
         };
         Ok(Self {
             core: Options {

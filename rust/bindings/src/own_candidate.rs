@@ -34,7 +34,10 @@ enum Parts {
 impl OwnCandidate {
     pub(crate) fn of<'py>(candidate: &Candidate<PyText<'py>>, place: &Place<'py>) -> Self {
         let own = |text: &Bound<'py, PyString>| text.clone().unbind();
-        let content = place.content.as_ref().map(|content| content.clone().unbind());
+        let content = place
+            .content
+            .as_ref()
+            .map(|content| content.clone().unbind());
         let parts = match &place.texts {
             Texts::Plain(text) => Parts::One(own(text)),
             Texts::Odd(_) => Parts::Several(place.texts.parts().iter().map(own).collect()),
@@ -46,7 +49,10 @@ impl OwnCandidate {
             size_chars: candidate.size_chars,
             message_index: place.message_index,
             block_index: place.block_index,
-            tool_name: candidate.tool_name.as_ref().map(|name| own(name.as_object())),
+            tool_name: candidate
+                .tool_name
+                .as_ref()
+                .map(|name| own(name.as_object())),
             is_exempt: candidate.is_exempt,
         }
     }

@@ -18,6 +18,9 @@ use crate::options::PlanOptions;
 use crate::plan_items::{PlanItem, PlanItems};
 use crate::totals::TotalsOfGroups;
 
+/// For how many results there is room from the beginning, if a list has as many messages.
+const MOST_ROOM_AT_FIRST: usize = 4_096;
+
 type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
 
 /// Decides about every result of a message list that is not decided yet.
@@ -83,7 +86,10 @@ fn plan_with<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = messages.py();
     memory.begin(&known.epoch);
-    let expected = memory.len();
+    // Of a first call nothing is known but the number of messages.
+    let list = messages.cast_exact::<PyList>();
+    let at_first = list.map_or(0, |list| list.len().min(MOST_ROOM_AT_FIRST));
+    let expected = memory.len().max(at_first);
     let collected = Collected::of(
         messages,
         &options.is_exempt_tool,
@@ -178,7 +184,9 @@ impl<'py> Writer<'_, 'py> {
             preview_bytes: choice.preview_bytes,
             replacement: choice.replacement.text,
             group: choice.group,
-            followers: followers.map(|(index, group)| (own(index), *group)).collect(),
+            followers: followers
+                .map(|(index, group)| (own(index), *group))
+                .collect(),
         })
     }
 

@@ -80,10 +80,8 @@ impl<'py> Prepared<'py> {
         preview_bytes: i128,
     ) -> PyResult<u64> {
         let source = self.source_of(result, callbacks)?;
-        if preview_bytes <= 0 {
-            return Ok(source.draft.size_chars(b"", preview_bytes));
-        }
-        Ok(source.draft.size_chars(source.head.as_bytes()?, preview_bytes))
+        let preview = callbacks.preview_size(preview_bytes);
+        Ok(source.draft.size_chars(source.head.as_bytes()?, &preview))
     }
 
     /// Builds the replacement with a preview of so many bytes.
@@ -95,7 +93,9 @@ impl<'py> Prepared<'py> {
     ) -> PyResult<Replacement> {
         let source = self.source_of(result, callbacks)?;
         let original = source.original(callbacks)?;
-        let built = source.draft.build(&original, preview_bytes);
+        let built = source
+            .draft
+            .build(&original, &callbacks.preview_size(preview_bytes));
         built.map_err(error::out_of_memory)
     }
 
@@ -137,7 +137,10 @@ impl<'py> Source<'py> {
         let path_text = Wtf8::of(&text::formatted(&path)?)?;
         let head = Wtf8::of(&head_text)?;
         let original = original(&head, size_bytes, &path_text, callbacks)?;
-        let draft = Draft::of(&original, callbacks.preview_bytes);
+        let draft = match head {
+            Wtf8::Ascii(_) => Draft::of_ascii(&original, callbacks.preview_bytes),
+            Wtf8::Encoded(_) => Draft::of(&original, callbacks.preview_bytes),
+        };
         Ok(Self {
             draft: draft.map_err(error::out_of_memory)?,
             path_text,

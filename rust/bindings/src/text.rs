@@ -228,6 +228,9 @@ pub(crate) fn joined_head<'py>(
     parts: &[Bound<'py, PyString>],
     max_chars: usize,
 ) -> PyResult<Bound<'py, PyString>> {
+    if let [text] = parts {
+        return head(text, max_chars);
+    }
     let mut heads = Vec::new();
     let mut room_chars = max_chars;
     for part in parts {

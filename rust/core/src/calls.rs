@@ -86,14 +86,25 @@ impl<T: Text> CallBook<T> {
     }
 
     /// Gives the last call before a result, else the first one after it.
+    ///
+    /// Results come in the order of their calls as a rule: `expected` is the place of the next one,
+    /// where it is looked for at first.
     pub(crate) fn nearest(
         &self,
         chain: ChainIndex,
         tool_use_id: &T,
         message_index: usize,
+        expected: &mut usize,
     ) -> Option<&Call<T>> {
-        let hash = KeyState.hash_one((chain, tool_use_id));
-        let calls = self.0.get(self.find(hash, chain, tool_use_id)?);
+        let next = self.0.at(*expected);
+        let calls = if let Some(calls) = next.filter(|calls| calls.is_of(chain, tool_use_id)) {
+            calls
+        } else {
+            let hash = KeyState.hash_one((chain, tool_use_id));
+            *expected = self.find(hash, chain, tool_use_id)?;
+            self.0.get(*expected)
+        };
+        *expected += 1;
         let later = &calls.later;
         let before = later.partition_point(|placed| placed.message_index < message_index);
         let nearest = match before.checked_sub(1) {
@@ -105,9 +116,13 @@ impl<T: Text> CallBook<T> {
 
     /// The place of the calls with an id.
     fn find(&self, hash: u64, chain: ChainIndex, tool_use_id: &T) -> Option<usize> {
-        self.0.find(hash, |calls| {
-            calls.chain == chain && calls.tool_use_id == *tool_use_id
-        })
+        self.0.find(hash, |calls| calls.is_of(chain, tool_use_id))
+    }
+}
+
+impl<T: Text> Calls<T> {
+    fn is_of(&self, chain: ChainIndex, tool_use_id: &T) -> bool {
+        self.chain == chain && self.tool_use_id == *tool_use_id
     }
 }
 
@@ -134,7 +149,7 @@ mod tests {
             }
             let before = calls.iter().rposition(|&at| at < message_index);
             let expected = before.or_else(|| calls.iter().position(|&at| at >= message_index));
-            let nearest = book.nearest(chain, &"t".to_owned(), message_index);
+            let nearest = book.nearest(chain, &"t".to_owned(), message_index, &mut 0);
             let name = nearest.and_then(|call| call.tool_name.clone());
             prop_assert_eq!(name, expected.map(|position| position.to_string()));
         }

@@ -256,11 +256,15 @@ impl<T: Text> Collector<T> {
             last: None,
         };
         let mut candidates = Vec::with_capacity(self.found.len());
+        let mut expected = 0;
         for item in self.found {
             let found = item.found;
-            let call = self
-                .calls
-                .nearest(item.chain, &found.tool_use_id, item.message_index);
+            let call = self.calls.nearest(
+                item.chain,
+                &found.tool_use_id,
+                item.message_index,
+                &mut expected,
+            );
             candidates.push(Candidate {
                 tool_name: call.and_then(|call| call.tool_name.clone()),
                 is_exempt: found.has_toolset || exemptions.include(call)?,

@@ -71,6 +71,11 @@ impl<T> Table<T> {
         &self.items[place].1
     }
 
+    /// The item at a place, if there is one.
+    pub(crate) fn at(&self, place: usize) -> Option<&T> {
+        Some(&self.items.get(place)?.1)
+    }
+
     pub(crate) fn get_mut(&mut self, place: usize) -> &mut T {
         &mut self.items[place].1
     }

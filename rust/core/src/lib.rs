@@ -53,7 +53,8 @@ pub use outline::{Drawer, Outline};
 pub use plan::{Choice, Knowledge, Options, Plan, plan};
 pub use preview::{Preview, cut_preview, preview_window_chars};
 pub use replacement::{
-    Draft, Original, REFERENCE_MAX_CHARS, Replacement, format_size, is_framed_reference,
+    Draft, Original, PreviewSize, REFERENCE_MAX_CHARS, Replacement, format_size,
+    is_framed_reference,
 };
 pub use select::select_largest;
 pub use size::{count_chars, pieces};

@@ -1,6 +1,7 @@
 //! Planning: what one call decides, before anything is stored, recorded or changed.
 
 mod fresh;
+mod met;
 mod planner;
 
 use crate::choose::{Budget, Built, Totals};

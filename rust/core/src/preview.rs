@@ -87,7 +87,22 @@ impl SafeHead {
     /// Makes a text safe, as far as a preview of at most `max_bytes` can show it.
     pub(crate) fn of(head: &[u8], max_bytes: usize) -> Result<Self, TryReserveError> {
         let is_ascii = head.is_ascii();
-        let is_safe = (is_ascii || str::from_utf8(head).is_ok()) && !may_be_unsafe(head);
+        let is_valid = is_ascii || str::from_utf8(head).is_ok();
+        Self::of_checked(head, max_bytes, is_ascii, is_valid)
+    }
+
+    /// The same for a text that is known to be ASCII.
+    pub(crate) fn of_ascii(head: &[u8], max_bytes: usize) -> Result<Self, TryReserveError> {
+        Self::of_checked(head, max_bytes, true, true)
+    }
+
+    fn of_checked(
+        head: &[u8],
+        max_bytes: usize,
+        is_ascii: bool,
+        is_valid: bool,
+    ) -> Result<Self, TryReserveError> {
+        let is_safe = is_valid && !may_be_unsafe(head);
         let changed = if is_safe {
             None
         } else {

@@ -78,7 +78,38 @@ impl Original<'_> {
     /// # Ok::<(), std::collections::TryReserveError>(())
     /// ```
     pub fn build_replacement(&self, preview_bytes: i128) -> Result<Replacement, TryReserveError> {
-        Draft::of(self, preview_bytes)?.build(self, preview_bytes)
+        Draft::of(self, preview_bytes)?.build(self, &PreviewSize::of(preview_bytes))
+    }
+}
+
+/// The largest size of previews, and how a replacement names it. It is the same for all results that
+/// are chosen together, so that it need not be written for each.
+#[derive(Clone, Copy, Debug)]
+pub struct PreviewSize {
+    bytes: i128,
+    label: SizeText,
+}
+
+impl PreviewSize {
+    /// Previews of at most so many bytes; 0 leaves them out.
+    #[must_use]
+    pub fn of(bytes: i128) -> Self {
+        Self {
+            bytes,
+            label: SizeText::of(bytes),
+        }
+    }
+
+    /// How many bytes it is.
+    #[must_use]
+    pub const fn bytes(&self) -> i128 {
+        self.bytes
+    }
+
+    /// Whether there is no preview at all.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        self.bytes <= 0
     }
 }
 
@@ -101,46 +132,64 @@ impl Draft {
     ///
     /// There is no memory for the text.
     pub fn of(original: &Original<'_>, max_preview_bytes: i128) -> Result<Self, TryReserveError> {
+        let head = SafeHead::of(original.head, in_memory(max_preview_bytes))?;
+        Ok(Self::with_head(original, head))
+    }
+
+    /// The same for an original whose head is known to be ASCII, so that it need not be checked.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the text.
+    pub fn of_ascii(
+        original: &Original<'_>,
+        max_preview_bytes: i128,
+    ) -> Result<Self, TryReserveError> {
+        let head = SafeHead::of_ascii(original.head, in_memory(max_preview_bytes))?;
+        Ok(Self::with_head(original, head))
+    }
+
+    fn with_head(original: &Original<'_>, head: SafeHead) -> Self {
         let size = SizeText::of(original.size_bytes);
         let hint = original.reader_hint;
-        Ok(Self {
-            head: SafeHead::of(original.head, in_memory(max_preview_bytes))?,
+        Self {
+            head,
             size,
             frame_chars: FRAME_CHARS
                 + size.as_bytes().len() as u64
                 + count_chars(original.path)
                 + hint.map_or(0, |hint| 1 + count_chars(hint)),
-        })
+        }
     }
 
-    /// Characters that the replacement with a preview of at most `preview_bytes` has. `head` is that
-    /// of the original.
+    /// Characters that the replacement with a preview of at most such a size has. `head` is that of
+    /// the original.
     ///
     /// ```
-    /// use toolbudget_core::{Draft, Original};
+    /// use toolbudget_core::{Draft, Original, PreviewSize};
     ///
     /// let original = Original { head: b"abc", size_bytes: 3, path: b"/t", reader_hint: None };
     /// let draft = Draft::of(&original, 2)?;
-    /// let built = draft.build(&original, 2)?;
-    /// assert_eq!(draft.size_chars(original.head, 2), built.size_chars);
+    /// let preview = PreviewSize::of(2);
+    /// let built = draft.build(&original, &preview)?;
+    /// assert_eq!(draft.size_chars(original.head, &preview), built.size_chars);
     /// # Ok::<(), std::collections::TryReserveError>(())
     /// ```
     #[must_use]
-    pub fn size_chars(&self, head: &[u8], preview_bytes: i128) -> u64 {
-        if preview_bytes <= 0 {
+    pub fn size_chars(&self, head: &[u8], preview: &PreviewSize) -> u64 {
+        if preview.is_none() {
             return self.frame_chars;
         }
-        let cut = self.head.cut(head, in_memory(preview_bytes));
-        self.chars_with(cut, &SizeText::of(preview_bytes))
+        self.chars_with(self.head.cut(head, in_memory(preview.bytes)), preview)
     }
 
-    fn chars_with(&self, cut: Cut<'_>, label: &SizeText) -> u64 {
-        let title = TITLE.len() + label.as_bytes().len() + TITLE_END.len();
+    fn chars_with(&self, cut: Cut<'_>, preview: &PreviewSize) -> u64 {
+        let title = TITLE.len() + preview.label.as_bytes().len() + TITLE_END.len();
         let ellipsis = if cut.has_more { ELLIPSIS.len() } else { 0 };
         self.frame_chars + self.head.count_chars(cut) + (title + ellipsis) as u64
     }
 
-    /// Builds the replacement with a preview of at most `preview_bytes`; 0 leaves the preview out.
+    /// Builds the replacement with a preview of at most such a size; 0 leaves the preview out.
     ///
     /// # Errors
     ///
@@ -148,7 +197,7 @@ impl Draft {
     pub fn build(
         &self,
         original: &Original<'_>,
-        preview_bytes: i128,
+        preview: &PreviewSize,
     ) -> Result<Replacement, TryReserveError> {
         let mut parts: [&[u8]; MOST_PARTS] = [b""; MOST_PARTS];
         [parts[0], parts[1], parts[2]] = [OPENING.as_bytes(), SIZE, self.size.as_bytes()];
@@ -156,14 +205,13 @@ impl Draft {
         if let Some(reader_hint) = original.reader_hint {
             [parts[5], parts[6]] = [b"\n", reader_hint];
         }
-        let label = SizeText::of(preview_bytes);
         let mut size_chars = self.frame_chars;
-        if preview_bytes > 0 {
-            let cut = self.head.cut(original.head, in_memory(preview_bytes));
-            [parts[7], parts[8], parts[9]] = [TITLE, label.as_bytes(), TITLE_END];
+        if !preview.is_none() {
+            let cut = self.head.cut(original.head, in_memory(preview.bytes));
+            [parts[7], parts[8], parts[9]] = [TITLE, preview.label.as_bytes(), TITLE_END];
             parts[10] = cut.text;
             parts[11] = if cut.has_more { ELLIPSIS } else { b"" };
-            size_chars = self.chars_with(cut, &label);
+            size_chars = self.chars_with(cut, preview);
         }
         parts[12] = CLOSING.as_bytes();
         Ok(Replacement {
@@ -231,11 +279,17 @@ impl SizeText {
         };
         if let Ok(usual) = u32::try_from(size_bytes) {
             let (unit_bits, unit) = unit_of(usual);
-            let whole = usual >> unit_bits;
-            text.push_size(whole.into(), usual & ((1 << unit_bits) - 1), unit_bits, unit);
+            let rest_bytes = usual & ((1 << unit_bits) - 1);
+            text.push_size(
+                (usual >> unit_bits).into(),
+                rest_bytes.into(),
+                unit_bits,
+                unit,
+            );
         } else if let Ok(large) = u128::try_from(size_bytes) {
-            let [whole, rest] = [large >> GIGABYTE_BITS, large & ((1 << GIGABYTE_BITS) - 1)];
-            text.push_size(whole, rest as u32, GIGABYTE_BITS, b"GB");
+            let rest_bytes = large & ((1 << GIGABYTE_BITS) - 1);
+            let rest_bytes = u64::try_from(rest_bytes).unwrap_or_default();
+            text.push_size(large >> GIGABYTE_BITS, rest_bytes, GIGABYTE_BITS, b"GB");
         } else {
             text.push_front(b" bytes");
             text.push_large(size_bytes.unsigned_abs());
@@ -245,12 +299,12 @@ impl SizeText {
     }
 
     #[inline]
-    fn push_size(&mut self, whole: u128, rest_bytes: u32, unit_bits: u32, unit: &[u8]) {
-        let unit_bytes = 1_u64 << unit_bits;
-        let tenths = (20 * u64::from(rest_bytes) + unit_bytes) >> (unit_bits + 1);
+    fn push_size(&mut self, whole: u128, rest_bytes: u64, unit_bits: u32, unit: &[u8]) {
+        let unit_bytes = 1 << unit_bits;
+        let tenths = (20 * rest_bytes + unit_bytes) >> (unit_bits + 1);
         self.push_front(unit);
         if let 1..=9 = tenths {
-            self.push_byte(b'0' + tenths as u8);
+            self.push_number(tenths.into());
             self.push_byte(b'.');
         }
         self.push_number(if tenths == 10 { whole + 1 } else { whole });

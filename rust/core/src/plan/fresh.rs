@@ -1,13 +1,13 @@
 //! The fresh results of one group while it is judged.
 
-use std::iter;
-
 /// One undecided result and every place in its group where it stands.
 pub(super) struct Fresh {
     /// Its place among the results that this call has met.
     pub(super) place: usize,
     /// The candidate that it was met at first.
     pub(super) first: usize,
+    /// In the unit of the limit, once its group is decided about.
+    pub(super) size: u64,
     /// Where else it stands; as a rule nowhere.
     later: Vec<usize>,
 }
@@ -17,6 +17,7 @@ impl Fresh {
         Self {
             place,
             first,
+            size: 0,
             later: Vec::new(),
         }
     }
@@ -32,8 +33,9 @@ impl Fresh {
 
     /// All of them, in order of appearance.
     pub(super) fn occurrences(&self) -> Vec<usize> {
-        iter::once(self.first)
-            .chain(self.later.iter().copied())
-            .collect()
+        let mut all = Vec::with_capacity(self.count());
+        all.push(self.first);
+        all.extend_from_slice(&self.later);
+        all
     }
 }

@@ -3,6 +3,7 @@
 use std::hash::BuildHasher as _;
 
 use super::fresh::Fresh;
+use super::met::{Decided, Met};
 use super::{Choice, Knowledge, Options, Plan};
 use crate::choose::{Built as _, Choosable, Chosen, ReplacementSize, Totals, choose};
 use crate::collect::{Candidate, SkipReason, Survey};
@@ -11,27 +12,6 @@ use crate::fingerprint::Fingerprint;
 use crate::hash::{KeySet, KeyState, Table};
 use crate::replacement::{REFERENCE_MAX_CHARS, is_applicable};
 use crate::unit::Unit;
-
-/// What holds about a result, wherever it was decided.
-#[derive(Clone)]
-enum Decided<R> {
-    Earlier(Decision<R>),
-    /// Chosen in an earlier group of this call: an index into the plan's choices.
-    Chosen(usize),
-    /// To be decided with its group: an index into the fresh results of that.
-    Fresh {
-        group: usize,
-        position: usize,
-    },
-}
-
-/// A result that this call has met and no earlier one had decided about.
-struct Met<R> {
-    /// The candidate that it was met at first; another one with its id and fingerprint is the same.
-    candidate: usize,
-    fingerprint: Fingerprint,
-    decided: Decided<R>,
-}
 
 /// The group that is judged.
 struct OpenGroup {
@@ -169,6 +149,10 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             self.met.add(hash, met)
         };
         if is_fresh {
+            if open.fresh.is_empty() {
+                let of_group = &self.survey.groups()[open.group];
+                open.fresh.reserve(of_group.candidates.len());
+            }
             open.fresh.push(Fresh::new(place, candidate));
             self.plan.candidates += 1;
         }
@@ -306,13 +290,21 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             fresh,
             ..
         } = open;
-        let items = self.choosable(fresh)?;
-        totals.fresh = items.iter().map(|item| item.total()).sum();
-        if self.options.leaves_fresh {
+        for item in &mut *fresh {
+            item.size = self.size(item.first)?;
+            totals.fresh += self.choosable(item).total();
+        }
+        let budget = &self.options.budget;
+        if self.options.leaves_fresh || fresh.is_empty() {
             return Ok(());
         }
-        let mut choices: Vec<Option<usize>> = vec![None; fresh.len()];
-        if let Some(chosen) = self.choose(fresh, &items, totals)? {
+        let mut choices: Vec<Option<usize>> = Vec::new();
+        if budget
+            .limit
+            .is_exceeded_by(totals.visible(budget.accounting))
+        {
+            choices.resize(fresh.len(), None);
+            let chosen = self.choose(fresh, totals)?;
             self.plan.choices.reserve(chosen.taken.len());
             for position in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
@@ -327,7 +319,14 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 });
             }
         }
-        for (item, choice) in fresh.iter().zip(choices) {
+        self.note_choices(fresh, &choices);
+        Ok(())
+    }
+
+    /// Takes note of what became of fresh results; without a choice they are kept.
+    fn note_choices(&mut self, fresh: &[Fresh], choices: &[Option<usize>]) {
+        for (position, item) in fresh.iter().enumerate() {
+            let choice = choices.get(position).copied().flatten();
             self.met.get_mut(item.place).decided = if let Some(choice) = choice {
                 Decided::Chosen(choice)
             } else {
@@ -335,35 +334,26 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 Decided::Earlier(Decision::Kept)
             };
         }
-        Ok(())
     }
 
-    /// Chooses if the group is over its limit. What is taken are positions in `fresh`.
-    fn choose(
-        &mut self,
-        fresh: &[Fresh],
-        choosable: &[Choosable],
-        totals: &mut Totals,
-    ) -> Result<Option<Chosen>, K::Error> {
+    /// Chooses in a group that is over its limit. What is taken are positions in `fresh`.
+    fn choose(&mut self, fresh: &[Fresh], totals: &mut Totals) -> Result<Chosen, K::Error> {
         let budget = &self.options.budget;
-        let visible = totals.visible(budget.accounting);
-        if fresh.is_empty() || !budget.limit.is_exceeded_by(visible) {
-            return Ok(None);
-        }
         let mut usable: Vec<usize> = Vec::with_capacity(fresh.len());
+        let mut items: Vec<Choosable> = Vec::with_capacity(fresh.len());
         for (position, item) in fresh.iter().enumerate() {
             if self.knowledge.prepare(item.first)? {
                 usable.push(position);
+                items.push(self.choosable(item));
             }
         }
-        let items: Vec<Choosable> = usable.iter().map(|&index| choosable[index]).collect();
         let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
             self.replacement_size(fresh[usable[item]].first, preview_bytes)
         })?;
         for item in &mut chosen.taken {
             *item = usable[*item];
         }
-        Ok(Some(chosen))
+        Ok(chosen)
     }
 
     /// The size of a replacement; only that in characters is known before it is built.
@@ -385,18 +375,13 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         }
     }
 
-    /// The sizes of fresh results, each measured once.
-    fn choosable(&mut self, fresh: &[Fresh]) -> Result<Vec<Choosable>, K::Error> {
-        fresh
-            .iter()
-            .map(|item| {
-                Ok(Choosable {
-                    size_chars: self.candidate(item.first).size_chars,
-                    size: self.size(item.first)?,
-                    occurrences: item.count(),
-                })
-            })
-            .collect()
+    /// A fresh result with its sizes.
+    fn choosable(&self, item: &Fresh) -> Choosable {
+        Choosable {
+            size_chars: self.candidate(item.first).size_chars,
+            size: item.size,
+            occurrences: item.count(),
+        }
     }
 
     fn candidate(&self, index: usize) -> &'a Candidate<K::Text> {

@@ -135,3 +135,19 @@ proptest! {
         prop_assert!(!is_framed_reference(&text, 60));
     }
 }
+
+proptest! {
+    /// To know that a head is ASCII changes nothing but what is looked at.
+    #[test]
+    fn an_ascii_head_need_not_be_checked(
+        head in "(?s)[\\x00-\\x7f]{0,40}(</?persisted-output)?[\\x00-\\x7f]{0,40}",
+        preview_bytes in 0_i128..100,
+    ) {
+        let original = original(&head);
+        let preview = PreviewSize::of(preview_bytes);
+        let known = Draft::of_ascii(&original, preview_bytes).unwrap();
+        let built = known.build(&original, &preview).unwrap();
+        prop_assert_eq!(&built, &original.build_replacement(preview_bytes).unwrap());
+        prop_assert_eq!(known.size_chars(original.head, &preview), built.size_chars);
+    }
+}
