@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
@@ -12,12 +11,13 @@ from toolbudget.budget.lineage import entries_by_home, parts_of
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import ContentReplacementState
-from toolbudget.budget.storing import StoreOutcome, store_choices
+from toolbudget.budget.storing import store_choices
+from toolbudget.budget.transaction import Transaction
 from toolbudget.errors import TranscriptError
 from toolbudget.storage.records import ContentReplacementRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable
 
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.recorder import LockedLog, Recorder
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.store import ResultStore
 
-__all__ = ["Journal", "StoredFile", "Transaction"]
+__all__ = ["Journal", "StoredFile"]
 
 _STORED_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:txt|json)")
 
@@ -36,54 +36,6 @@ class StoredFile(NamedTuple):
     session_id: str
     name: str
     digest: str | None
-
-
-# Of a plan without choices. Nobody changes it: what is stored or given up are choices.
-_NOTHING_STORED: Final = StoreOutcome()
-
-
-class Transaction:
-    """What became of one plan: the plan that held in the end, its stores and its failures.
-
-    Attributes:
-        keeps_failed: A result that could not be stored is decided: kept.
-    """
-
-    __slots__ = ("_decisions", "failures", "keeps_failed", "kept", "outcome", "plan")
-
-    def __init__(self, plan: Plan) -> None:
-        """Begin with the plan as it was made without the lock."""
-        self.keeps_failed = True
-        self.follow(plan)
-
-    def follow(self, plan: Plan) -> None:
-        """Take another plan instead; until something is stored, every choice counts as kept."""
-        self.plan = plan
-        self.kept = list(plan.kept)
-        choices = plan.choices
-        self.outcome = StoreOutcome(kept=list(choices)) if choices else _NOTHING_STORED
-        self.failures: list[Failure] = []
-        self.fix()
-
-    def fix(self) -> None:
-        """Make a list of what is decided as things are, for the record and for the state.
-
-        A plan makes its items when they are looked at, which may fail. After the record is written
-        nothing may.
-        """
-        outcome = self.outcome
-        decisions: list[tuple[Key, str | None]] = list(zip(self.kept, repeat(None), strict=False))
-        if self.plan.adoptions or outcome.replaced:
-            adopted = [(adoption.key, adoption.replacement) for adoption in self.plan.adoptions]
-            replaced = [(item.choice.key, item.replacement) for item in outcome.replaced]
-            decisions = [*adopted, *replaced, *decisions]
-        if outcome.kept and self.keeps_failed:
-            decisions += [(choice.key, None) for choice in outcome.kept]
-        self._decisions = decisions
-
-    def decisions(self) -> Sequence[tuple[Key, str | None]]:
-        """Return every decision that was taken, as it is to enter the state and the record."""
-        return self._decisions
 
 
 class Journal:

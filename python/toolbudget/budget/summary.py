@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure import Plan, PlanOptions
     from toolbudget._core.pure.collect import SkipReason
-    from toolbudget.budget.journal import Transaction
     from toolbudget.budget.report import Failure
     from toolbudget.budget.storing import StoreOutcome
+    from toolbudget.budget.transaction import Transaction
     from toolbudget.storage.records import ContentReplacementRecord
 
 __all__ = ["NOTHING", "Summary", "Sums", "report_of", "summary_of"]
