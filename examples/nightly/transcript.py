@@ -22,6 +22,8 @@ Content: TypeAlias = "str | Sequence[Mapping[str, object]]"
 _SESSION_ID: Final = "7b1f0c52-6a3e-4d0b-9c1d-2f4e8a90b3c7"
 _ID_ALPHABET: Final = string.ascii_letters + string.digits
 _ID_CHARS: Final = 22
+_PROMPT_TOKENS: Final = 18_400
+_CHARS_PER_TOKEN: Final = 4
 
 
 class Notebook:
@@ -73,6 +75,8 @@ class Chain:
         self.notebook = notebook
         self._agent = {} if agent_id is None else {"agentId": agent_id}
         self._last_uuid: str | None = None
+        self._cached_tokens = 0
+        self._new_tokens = _PROMPT_TOKENS
 
     def ask(self, text: str) -> None:
         """Write what the user typed, or what the sub-agent was told."""
@@ -81,6 +85,19 @@ class Chain:
     def turn(self) -> Turn:
         """Begin an answer of the model."""
         return Turn(self)
+
+    def spend(self) -> dict[str, object]:
+        """Give the usage of the next answer: what stood there before is in the cache by then."""
+        usage: dict[str, object] = {
+            "input_tokens": 4,
+            "cache_creation_input_tokens": self._new_tokens,
+            "cache_read_input_tokens": self._cached_tokens,
+            "output_tokens": self.notebook.draw(40, 900),
+            "service_tier": "standard",
+        }
+        self._cached_tokens += self._new_tokens
+        self._new_tokens = 0
+        return usage
 
     def append(
         self,
@@ -94,6 +111,8 @@ class Chain:
         Its parent is the record before it in the chain, unless ``parent_uuid`` names another.
         """
         own_uuid = self.notebook.new_uuid()
+        message = record.get("message")
+        self._new_tokens += len(json.dumps(message)) // _CHARS_PER_TOKEN if message else 0
         self.notebook.write(
             {
                 "parentUuid": parent_uuid or self._last_uuid,
@@ -125,13 +144,7 @@ class Turn:
         self._request_id = notebook.new_id("req_01")
         self._block_count = 0
         self._last_uuid: str | None = None
-        self._usage = {
-            "input_tokens": notebook.draw(3, 12),
-            "cache_creation_input_tokens": notebook.draw(400, 9_000),
-            "cache_read_input_tokens": notebook.draw(14_000, 90_000),
-            "output_tokens": notebook.draw(40, 900),
-            "service_tier": "standard",
-        }
+        self._usage = chain.spend()
 
     def think(self, text: str) -> None:
         """Write a block of thought."""
