@@ -43,6 +43,7 @@ setup: require-cargo $(STAMPS)/native-dev ## Make the environment: tools, depend
 
 .PHONY: demo
 demo: setup ## Store and replace the large results of an example session
+	rm -rf build/demo
 	$(BIN)/toolbudget apply examples/session.jsonl --root build/demo
 
 .PHONY: test
