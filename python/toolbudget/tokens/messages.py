@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from toolbudget._core.pure.shape import check_sequence, field, plain_text, read_message, text_field
@@ -17,6 +17,7 @@ __all__ = [
     "pieces_of_content",
     "pieces_of_json",
     "rough_token_count_estimation_for_messages",
+    "tokens_of_pieces",
 ]
 
 MEDIA_BLOCK_TOKENS: Final = 2_000
@@ -77,10 +78,12 @@ def estimate_tokens_for_messages(messages: Sequence[object]) -> int:
         >>> estimate_tokens_for_messages([{"role": "user", "content": "你好世界"}])
         7
     """
-    return sum(
-        estimate_tokens(piece) if isinstance(piece, str) else piece
-        for piece in _pieces_of_messages(messages)
-    )
+    return tokens_of_pieces(_pieces_of_messages(messages))
+
+
+def tokens_of_pieces(pieces: Iterable[Piece]) -> int:
+    """Add up what :func:`estimate_tokens` makes of texts, and what counts by itself."""
+    return sum(estimate_tokens(piece) if isinstance(piece, str) else piece for piece in pieces)
 
 
 def _pieces_of_messages(messages: Sequence[object]) -> Iterator[Piece]:

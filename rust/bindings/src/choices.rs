@@ -9,6 +9,7 @@ use toolbudget_core::Fingerprint;
 
 use crate::classes::Classes;
 use crate::guard::guarded;
+use crate::items::position;
 use crate::own_candidate::OwnCandidate;
 use crate::totals::TotalsOfGroups;
 use crate::{number, text};
@@ -49,10 +50,7 @@ impl Choices {
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         guarded(py, || {
             let list = self.to_list(py)?;
-            let position = usize::try_from(index)
-                .ok()
-                .or_else(|| list.len().checked_sub(index.unsigned_abs()));
-            list.get_item(position.unwrap_or(usize::MAX))
+            list.get_item(position(index, list.len())?)
         })
     }
 

@@ -1,5 +1,6 @@
 //! Iterating over lists, tuples and what counts as one.
 
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::list::BoundListIterator;
 use pyo3::types::tuple::BoundTupleIterator;
@@ -34,6 +35,15 @@ impl<'py> Iterator for Items<'py> {
             Self::Other(items) => items.next(),
         }
     }
+}
+
+/// The place that `index` names among `len` items; as in Python a negative one counts from the end.
+pub(crate) fn position(index: isize, len: usize) -> PyResult<usize> {
+    let from_start = index.try_into().ok();
+    from_start
+        .or_else(|| len.checked_sub(index.unsigned_abs()))
+        .filter(|&position| position < len)
+        .ok_or_else(|| PyIndexError::new_err("list index out of range"))
 }
 
 /// Whether `value` counts as a list of blocks.

@@ -1,12 +1,12 @@
 //! Lists of a plan whose items become objects of Python only when they are looked at.
 
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyString};
 use toolbudget_core::Fingerprint;
 
 use crate::classes::Classes;
 use crate::guard::guarded;
+use crate::items::position;
 
 /// One item; the text is the id, or the replacement.
 pub(crate) enum PlanItem {
@@ -56,14 +56,7 @@ impl PlanItems {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
-        guarded(py, || {
-            let position = usize::try_from(index)
-                .ok()
-                .or_else(|| self.0.len().checked_sub(index.unsigned_abs()));
-            let item = position.and_then(|position| self.0.get(position));
-            item.ok_or_else(|| PyIndexError::new_err("index out of range"))?
-                .to_object(py)
-        })
+        guarded(py, || self.0[position(index, self.0.len())?].to_object(py))
     }
 
     // All at once: to ask for them one by one takes longer than to make them.

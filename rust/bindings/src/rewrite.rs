@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use pyo3::exceptions::PyIndexError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::again::{Earlier, is_same_rewriting};
-use crate::items::{Items, is_list};
+use crate::items::{Items, is_list, position};
 use crate::plan_items::{PlanItem, PlanItems};
 use crate::shape::{field, is_mapping};
 
@@ -99,7 +98,7 @@ fn rewrite_with<'py>(
     for (index, changes) in by_message {
         let message = item(&output, index)?;
         let rewritten = choose(&message, rewrite_message(&message, &changes)?)?;
-        output.set_item(position(&output, index)?, rewritten)?;
+        output.set_item(position(index, output.len())?, rewritten)?;
     }
     Ok(output.into_any())
 }
@@ -148,7 +147,7 @@ fn rewrite_inner<'py>(
         let old = field(&block, name)?;
         let new = replace_content(old.as_ref(), &change.replacement)?;
         let block = with_item(&block, name, &new)?;
-        content.set_item(position(&content, change.block_index)?, block)?;
+        content.set_item(position(change.block_index, content.len())?, block)?;
     }
     with_item(inner, name, content.as_any())
 }
@@ -207,15 +206,5 @@ fn to_list<'py>(items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
 }
 
 fn item<'py>(list: &Bound<'py, PyList>, index: isize) -> PyResult<Bound<'py, PyAny>> {
-    list.get_item(position(list, index)?)
-}
-
-/// The place that `index` names; as in Python a negative one counts from the end.
-fn position(list: &Bound<'_, PyList>, index: isize) -> PyResult<usize> {
-    let from_start = index.try_into().ok();
-    let from_end = || list.len().checked_sub(index.unsigned_abs());
-    from_start
-        .or_else(from_end)
-        .filter(|&position| position < list.len())
-        .ok_or_else(|| PyIndexError::new_err("list index out of range"))
+    list.get_item(position(index, list.len())?)
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use toolbudget_core::Totals;
 
 use crate::classes::Classes;
 use crate::guard::guarded;
+use crate::items::position;
 use crate::{number, options};
 
 /// A sequence of `GroupTotals`; the same object each time that a group is asked for.
@@ -27,14 +27,7 @@ impl TotalsOfGroups {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
-        guarded(py, || {
-            let position = usize::try_from(index)
-                .ok()
-                .or_else(|| self.totals.len().checked_sub(index.unsigned_abs()))
-                .filter(|&position| position < self.totals.len())
-                .ok_or_else(|| PyIndexError::new_err("index out of range"))?;
-            self.object(py, position)
-        })
+        guarded(py, || self.object(py, position(index, self.totals.len())?))
     }
 }
 
