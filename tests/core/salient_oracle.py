@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.core import text_oracle
 
 __all__ = ["shown_form"]
 
+_LONG_RUN = re.compile(r"([^\x00-\x7f])\1{8,}")
 _BLANKS = "\t\x0b\x0c \x85\u2028\u2029"
 
 
@@ -24,7 +27,8 @@ def shown_form(line: str) -> str:
             characters.append("\ufffd")
         elif not (ord(character) < 0x20 or 0x7F <= ord(character) <= 0x9F):
             characters.append(character)
-    return text_oracle.make_wire_safe("".join(characters).rstrip(" "))
+    text = "".join(characters).rstrip(" ")
+    return text_oracle.make_wire_safe(_LONG_RUN.sub(lambda run: run[1] * 8 + "…", text))
 
 
 def _without_codes(line: str) -> str:

@@ -13,6 +13,7 @@ from toolbudget._core.pure.salient.role import (
     is_noise,
     is_passing,
     is_path,
+    is_timed,
     quoted_command,
 )
 
@@ -37,7 +38,7 @@ def lines_before(lines: Lines, number: int, limit: int) -> list[int]:
         line = bare(lines.get(candidate))
         if not line:
             continue
-        if len(taken) == limit or is_passing(line) or is_command(line):
+        if len(taken) == limit or is_passing(line) or is_timed(line) or is_command(line):
             break
         if is_noise(line):
             continue
@@ -58,7 +59,7 @@ def lines_after(lines: Lines, number: int, limit: int, frames: int) -> list[int]
             if blank_count > _BLANK_LINES:
                 break
             continue
-        if is_passing(line) or is_command(line):
+        if is_passing(line) or is_timed(line) or is_command(line):
             break
         frames -= is_frame(line)
         if frames < 0:
@@ -101,6 +102,7 @@ def _is_idle(line: bytes) -> bool:
         is_noise(line)
         or is_boilerplate(line.lower())
         or is_passing(line)
+        or is_timed(line)
         or is_build_step(line)
         or is_path(line)
     )

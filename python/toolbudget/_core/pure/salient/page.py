@@ -20,9 +20,11 @@ __all__ = ["Page"]
 _CUT_MARK: Final = "…"
 # From here on a line keeps its end as well.
 _WIDE_CHARS: Final = 240
+_RUN_CHARS: Final = 8
 _DIGITS: Final = re.compile("[0-9]+")
 # Of lines that differ in digits only, and of tail lines that begin alike, so many are shown.
 _ALIKE_LINES: Final = 2
+_ALIKE_FINDINGS: Final = 5
 _START_CHARS: Final = 12
 _ALIKE_STARTS: Final = 4
 
@@ -40,7 +42,10 @@ class Page:
 
     def add(self, number: int) -> bool:
         """Show a line if it still fits; tell whether it is shown now."""
-        return number in self._shown or self._put(number, self._text(number))
+        if number in self._shown:
+            return True
+        text = self._text(number)
+        return self._alike[_mask(text)] < _ALIKE_FINDINGS and self._put(number, text)
 
     def add_context(self, numbers: Iterable[int]) -> None:
         """Show those lines that fit and are not shown in like form already."""
@@ -65,7 +70,7 @@ class Page:
         return "\n".join(f"{number + 1}:{self._shown[number]}" for number in sorted(self._shown))
 
     def _text(self, number: int) -> str:
-        text = make_wire_safe(show(self._lines.get(number)).decode())
+        text = make_wire_safe(_shorten_runs(show(self._lines.get(number)).decode()))
         if len(text) <= self._line_chars:
             return text
         if self._line_chars < _WIDE_CHARS:
@@ -83,6 +88,24 @@ class Page:
         self._alike[_mask(text)] += 1
         self._starts[_start(text)] += 1
         return True
+
+
+def _shorten_runs(text: str) -> str:
+    """Cut long runs of one character that is no ASCII, as bars and frames are drawn with."""
+    if text.isascii():
+        return text
+    parts: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + 1
+        while end < len(text) and text[end] == text[start]:
+            end += 1
+        run = text[start:end]
+        if len(run) > _RUN_CHARS and not run.isascii():
+            run = run[:_RUN_CHARS] + _CUT_MARK
+        parts.append(run)
+        start = end
+    return "".join(parts)
 
 
 def _mask(text: str) -> str:

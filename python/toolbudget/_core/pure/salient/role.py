@@ -16,6 +16,7 @@ __all__ = [
     "is_noise",
     "is_passing",
     "is_path",
+    "is_timed",
     "quoted_command",
 ]
 
@@ -23,8 +24,9 @@ _CHECK: Final = rb"\xe2\x9c\x93|\xe2\x9c\x94|\xe2\x88\x9a"
 _PASSING: Final = re.compile(
     rb"^(?:ok\b|OK\b|PASS(?:ED)?\b|\[\+\]|\[ +OK +\]|\[PASS|--- PASS|=== (?:RUN|PAUSE|CONT))"
     rb"|(?:\.\.\. ?ok|[ .]OK|\bPASSED|\.\.\. ?passed|: ok|: pass(?:ed)?)(?: *[\[(].*)?$"
-    rb"|\b[0-9]+ ?ms\)?$|" + _CHECK
+    rb"|" + _CHECK
 )
+_TIMED: Final = re.compile(rb"\b[0-9]+ ?ms\)?$")
 _COMMAND: Final = re.compile(
     rb"\$ |\++ [a-z]+|travis_|##\[(?:group|command|endgroup)|\[command\]|::group::"
 )
@@ -37,7 +39,7 @@ _BUILD_STEP: Final = re.compile(
 )
 _FRAME: Final = re.compile(
     rb"at [\w$<.\[(/]|from \S+:[0-9]+|File \"|#[0-9]+ |\.\.\. [0-9]+ more|in .{1,80}:[0-9]+\)?$"
-    rb"|\S+:[0-9]+:in |\(?[a-z_]+\)? ?\S*\.exs?:[0-9]+: "
+    rb"|\S+:[0-9]+:in |\([a-z_]+\) \S+\.exs?:[0-9]+: "
 )
 _BOILERPLATE: Final = re.compile(
     rb"npm err! +(?:a complete|node |npm |code |errno|argv|system |cwd|linux |this is |not with npm"
@@ -45,7 +47,7 @@ _BOILERPLATE: Final = re.compile(
     rb"|<?https?:|[^ ]+/|make sure you)|npm err!$|see also|for more info|--trace|rust_backtrace"
     rb"|complete log|re-?run|run with|full log|troubleshooting|--debug|--info|get more help"
     rb"|to resume|\[help|try running|^[^ ]* ?(?:process completed with |command failed with )?"
-    rb"exit (?:code|status):? [1-9]|your build exited|\bmake(?:\[[0-9]+\])?: \*\*\*|elifecycle"
+    rb"exit (?:code|status):? [1-9]|your build exited|\bmake(?:\[[0-9]+\])?: \*\*\* \[|elifecycle"
     rb"|^error command failed|no test results|^the command \".*exited with [0-9]|failed\. retrying"
 )
 _HOUSEKEEPING: Final = re.compile(
@@ -70,6 +72,11 @@ _QUOTED: Final = b'The command "'
 def is_passing(line: bytes) -> bool:
     """Tell whether a runner says of this line's step that all went well."""
     return _PASSING.search(line) is not None
+
+
+def is_timed(line: bytes) -> bool:
+    """Tell whether the line ends with the milliseconds that its step took."""
+    return _TIMED.search(line) is not None
 
 
 def is_command(line: bytes) -> bool:

@@ -27,16 +27,17 @@ WEAK: Final = 30
 # A line without any of these, in lower case, is never scored: they are found without regular
 # expressions. A location (`name:12:`) and red colour count as well.
 KEYWORDS: Final = (
-    b"error", b"fail", b"err!", b"exception", b"fatal", b"panic", b"traceback", b"abort",
-    b"assert", b"crash", b" fault", b"segfault", b"killed", b"terminated", b"dumped", b"dubious",
-    b"undefined", b"not ", b"n't ", b"cannot", b"unable", b"unknown", b"expected", b"invalid",
-    b"illegal",
+    b"error", b"fail", b"err!", b"exception", b"fatal", b"panic", b"traceback", b"abort", b"assert",
+    b"crash", b" fault", b"segfault", b"killed", b"terminated", b"dumped", b"dubious", b"undefined",
+    b"not ", b"n't ", b"cannot", b"unable", b"unknown", b"expected", b"invalid", b"illegal",
     b"missing", b"timed out", b"timeout", b"denied", b"refused", b"no such", b"mismatch",
     b"unrecognized", b"unresolved", b"undeclared", b"violat", b"unavailable", b"conflict",
     b"disconnect", b"non-zero", b"unsuccessful", b"no longer", b"wrong", b"broken", b"reason:",
-    b"caused by", b"warning", b"*** ", b"exit", b"==> ", b"offense", b"problem",
-    b"\xe2\x9c\x97", b"\xe2\x9c\x98", b"\xe2\x9c\x96", b"\xe2\x9d\x8c", b"\xe2\x9c\x95",
-    b"\xc3\x97 ", b"\xe2\x97\x8f ", b"[-]", b"$ ", b"##[group]",
+    b"caused by", b"exceed", b"unauthor", b"reformat", b"sanitizer", b"no package", b"signal ",
+    b"threshold", b"uncommitted", b"please run", b"attempt to", b"bail out", b"-- sc", b"(x) ",
+    b"warning", b"*** ", b"exit", b"==> ", b"offense", b"problem", b"\xe2\x9c\x97", b"\xe2\x9c\x98",
+    b"\xe2\x9c\x96", b"\xe2\x9d\x8c", b"\xe2\x9c\x95", b"\xc3\x97 ", b"\xe2\x97\x8f ", b"[-]",
+    b"$ ", b"##[group]",
 )  # fmt: skip
 
 RED: Final = re.compile(rb"\x1b\[(?:[0-9]+;)*(?:31|91|38;5;(?:1|9|160|196))(?:;[0-9]+)*m")
@@ -46,15 +47,15 @@ _CROSSES: Final = tuple(_CROSS.split(b"|"))
 
 # Marks that test runners, compilers and interpreters put before a failure.
 _MARK: Final = re.compile(
-    rb"--- FAIL|not ok\b|E   +\S|(?:"
-    + _CROSS
-    + rb"|\xc3\x97|\[-\]) *\S|\[FAIL|[0-9]{1,4}\)(?:$| +\S)"
-    rb"|\xe2\x97\x8f \S|error\[E|Traceback \(|panic: |rake aborted|CMake Error|\*\* \(|FATAL"
-    rb"|[Ss]egmentation fault|Failure/Error|fatal: |FAIL(?:ED|URE)?(?:$|[:! \]])|ERROR: \S"
+    rb"--- FAIL|not ok\b|E   +\S|(?:" + _CROSS + rb"|\xc3\x97|\[-\]) *\S|\[FAIL|\[ *FAILED *\]"
+    rb"|[0-9]{1,4}\)(?:$| +\S)|\xe2\x97\x8f \S|\(X\) \S|# +Failed test|Bail out!"
+    rb"|error\[E|\^-- SC[0-9]|Traceback \(|panic: |rake aborted|CMake Error|\*\* \(|FATAL"
+    rb"|(?:Segmentation fault|segmentation fault|Illegal instruction|Bus error|Killed|Aborted)\b"
+    rb"|Failure/Error|fatal: |FAIL(?:ED|URE)?(?:$|[:! \]])|ERROR: \S"
 )
 _CERTAIN_PARTS: Final = (
     b"panicked at", b"*** FAILED", b"<<< FAILURE", b"<<< ERROR", b"undefined reference to",
-    b": fatal error",
+    b": fatal error", b"egmentation fault", b"core dumped", b"ERROR: AddressSanitizer",
 )  # fmt: skip
 _COMPILER: Final = re.compile(
     rb":[0-9]+:(?:[0-9]+:)? *(?:fatal )?error\b|\([0-9]+,[0-9]+\): error|error [A-Z]{1,5}[0-9]+:"
@@ -65,10 +66,10 @@ _NAMED: Final = re.compile(
 _FAILED: Final = re.compile(rb" FAILED(?:$|[\s:!,])|^Assertion|Assertion.{0,200} failed")
 _HEADING: Final = re.compile(
     rb"(?i:\[?(?:error|exception|fatal|failure|failed|critical)(?:$|[\]:! ]))|Errors?\b|Failures?\b"
-    rb"|! |E: "
+    rb"|! |E: |[^\s:]*make(?:\[[0-9]+\])?: \*\*\* |\* What went wrong|A problem occurred"
 )
 _BEFORE: Final = rb"(?:^|[\s\[(:\"'*>|!])"
-_AFTER: Final = rb"(?:$|[\s:!,;\])\"']|\.(?:$|\s))"
+_AFTER: Final = rb"(?:$|[\s:!,;\])\"'*]|\.(?:$|\s))"
 _TITLED: Final = re.compile(
     _BEFORE + rb"(?:(?i:error):|(?:FAIL|FAILURES?|ERRORS?|FATAL)" + _AFTER + rb")|ERR!|\(E\)"
 )
@@ -79,24 +80,32 @@ _COUNT: Final = re.compile(
 _VERB: Final = re.compile(
     _BEFORE
     + rb"(?:failed|fails|fatal|panic|crash(?:ed)?|aborted|aborting|segfault|terminated|killed"
+    rb"|exceeded|timed out"
     rb"|(?:uncaught|unhandled) exception)" + _AFTER + rb"|^(?:could not|cannot|can't|unable to"
     rb"|unknown|undefined|invalid|no such|expected|unexpected|missing)\b"
 )
 _NOUN: Final = re.compile(_BEFORE + rb"(?:errors?|failures?|failing)" + _AFTER)
 _COMPLAINT: Final = re.compile(
     rb"exception|cannot|can not|could not|couldn't|can't|unable to|not found|no such"
-    rb"|not (?:a|an|be|exist|match|equal|supported|available|recognized|defined|allowed|installed"
-    rb"|permitted|valid)|does(?: not|n't)|did(?: not|n't)|is not|isn't|was not|wasn't|are not"
+    rb"|\bnot [a-z]|does(?: not|n't)|did(?: not|n't)|is not|isn't|was not|wasn't|are not"
     rb"|timed out|time-?out|expected|invalid|illegal|undefined|undeclared|unknown|unrecognized"
     rb"|unresolved|missing|mismatch|denied|refused|violation|violates|conflicts?\b|non-zero"
     rb"|unsuccessful|core dumped|dubious|disconnected|no longer|wrong|broken|unavailable|reason:"
     rb"|caused by"
 )
 _LOCATION: Final = re.compile(
-    rb"(?:[A-Za-z]:)?[^\s:0-9][^\s:]*:[0-9]+:(?:[0-9]+:)? *\S|[^\s:]+\.[^\s:]+: [0-9]+: \S"
+    rb"(?:[A-Za-z]+: )?(?:[A-Za-z]:)?[^\s:0-9][^\s:]*:[0-9]+:(?:[0-9]+:)? *\S"
+    rb"|[^\s:]+\.[^\s:]+: [0-9]+: \S"
     rb"|[0-9]+:[0-9]+ {2,}\S"
 )
-_NOTICE: Final = re.compile(rb"warning|problem|offense")
+# How shells and the system say no, at the end of a line.
+_REFUSAL: Final = re.compile(
+    rb": (?:command )?not found\.?$|: permission denied\.?$|: no such file or directory\.?$"
+)
+_NOTICE: Final = re.compile(
+    rb"warning|problem|offense|exceed|unauthorized|reformat|sanitizer|no package|signal [0-9]"
+    rb"|threshold|uncommitted|please run|attempt to"
+)
 
 # Words of failure in a line that reports none, or only speaks of it.
 _DENIAL: Final = re.compile(
@@ -112,11 +121,11 @@ _STAMP: Final = re.compile(
 )
 _WARNING: Final = re.compile(rb".{0,40}(?:arning|WARN)")
 _CHATTER: Final = re.compile(
-    rb"\[?(?i:info|debug|trace|notice|note|verbose)\b|.{0,40}\[(?i:info|debug|notice)\]"
+    rb"\[?(?i:info|debug|trace|notice|note|verbose)\b|.{0,40}\[(?i:info|debug|notice)\]|\S+: note: "
 )
 _CODE: Final = re.compile(
-    rb"[;{})]$|^(?:def |class |raise |throw |return |import |from |function |var |const |let |if "
-    rb"|//|#|\*|<)|=> | = |\(\)|\);"
+    rb"[;{]$|^(?:def |class |raise |throw |return |import |from |function |var |const |let |if "
+    rb"|//|#|<)| => | = |\(\)|\);"
 )
 
 _SURE: Final = 100
@@ -125,6 +134,8 @@ _COUNTED: Final = 80
 _ENTITLED: Final = 75
 _TOLD: Final = 65
 _MENTIONED: Final = 55
+_PLACED_COMPLAINT: Final = 60
+_REFUSED: Final = 55
 _PLACED: Final = 34
 _NOTED: Final = 15
 _RED_BONUS: Final = 15
@@ -187,10 +198,11 @@ def _words(line: bytes, lower: bytes) -> int:
 
 
 def _hint(line: bytes, lower: bytes) -> int:
+    has_complaint = _COMPLAINT.search(lower) is not None
     if _LOCATION.match(line):
-        return _PLACED
-    if _COMPLAINT.search(lower):
-        return WEAK
+        return _PLACED_COMPLAINT if has_complaint else _PLACED
+    if has_complaint:
+        return _REFUSED if _REFUSAL.search(lower) else WEAK
     return _NOTED if _NOTICE.search(lower) else 0
 
 
@@ -204,7 +216,7 @@ def _doubt(line: bytes, lower: bytes, value: int) -> int:
         return min(value, 6)
     if is_boilerplate(lower):
         value = min(value, 12)
-    elif _WARNING.match(line):
+    elif _WARNING.match(line) and b"error" not in lower and b"fail" not in lower:
         value = min(value, 22)
     elif value < CERTAIN and _CHATTER.match(line):
         value //= 3
