@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benches.preview_measure import measure, without_ci_lines
+from toolbudget._core.pure.head_tail import head_tail_preview
 from toolbudget._core.pure.preview import cut_preview
 from toolbudget._core.pure.salient import salient_preview
 
@@ -58,9 +59,8 @@ def _tail(text: str, max_bytes: int) -> str:
     return text[-max_bytes:].encode()[-max_bytes:].decode("utf-8", "ignore")
 
 
-def _head_and_tail(text: str, max_bytes: int) -> str:
-    room_bytes = max_bytes - len("\n...\n")
-    return f"{_head(text, room_bytes // 2)}\n...\n{_tail(text, room_bytes - room_bytes // 2)}"
+def _head_tail(text: str, max_bytes: int) -> str:
+    return head_tail_preview(text, max_bytes).text
 
 
 def _salient(text: str, max_bytes: int) -> str:
@@ -70,7 +70,7 @@ def _salient(text: str, max_bytes: int) -> str:
 STYLES: Final[Mapping[str, Callable[[str, int], str]]] = {
     "head": _head,
     "tail": _tail,
-    "head and tail": _head_and_tail,
+    "head_tail": _head_tail,
     "salient": _salient,
 }
 
