@@ -18,6 +18,7 @@ def shown_form(line: str) -> str:
     line = _without_codes(line)
     if "\r" in line:
         line = line.rstrip("\t\x0b\x0c\r ").rpartition("\r")[2]
+    line = _without_time(line)
     characters: list[str] = []
     for character in line:
         if character in _BLANKS:
@@ -29,6 +30,15 @@ def shown_form(line: str) -> str:
             characters.append(character)
     text = "".join(characters).rstrip(" ")
     return text_oracle.make_wire_safe(_LONG_RUN.sub(lambda run: run[1] * 8 + "…", text))
+
+
+def _without_time(line: str) -> str:
+    """Take a time like ``2024-05-01T10:11:12.1234567Z`` from the beginning of a line."""
+    time, blank, rest = line.partition(" ")
+    digits = "".join("0" if character in "0123456789" else character for character in time)
+    whole, _, fraction = digits.removesuffix("Z").partition(".")
+    is_time = whole == "0000-00-00T00:00:00" and fraction in {"0" * count for count in range(6, 10)}
+    return rest if blank and time.endswith("Z") and is_time else line
 
 
 def _without_codes(line: str) -> str:

@@ -15,10 +15,12 @@ _ESCAPE: Final = re.compile(
 _CONTROL: Final = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]|\xc2[\x80-\x84\x86-\x9f]")
 _BLANKS: Final = re.compile(rb"(?:[\t\x0b\x0c ]|\xc2\x85|\xe2\x80[\xa8\xa9])+")
 _EDGES: Final = b" \t\x0b\x0c\r"
-# What a CI system or a builder puts before every line of a program's own output.
-_PREFIX: Final = re.compile(
-    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+Z +|#[0-9]+ [0-9]+\.[0-9]+ +"
+# What a CI system puts before every line of a program's own output: 30 bytes that say little.
+_CI_STAMP: Final = re.compile(
+    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6,9}Z "
 )
+# What a builder of images puts there: the step and its seconds.
+_STEP: Final = re.compile(rb"#[0-9]+ [0-9]+\.[0-9]+ +")
 # Enough to know what a line is; it bounds the work of every pattern.
 BARE_BYTES: Final = 400
 
@@ -26,16 +28,19 @@ BARE_BYTES: Final = 400
 def strip_codes(line: bytes) -> bytes:
     r"""Take terminal codes out and keep what the last carriage return left to be seen.
 
+    The time that a CI system puts before every line goes as well.
+
     Example:
         >>> strip_codes(b"10%\r\x1b[31m20%\x1b[0m\r")
         b'20%'
     """
     if b"\x1b" in line:
         line = _ESCAPE.sub(b"", line)
-    if b"\r" not in line:
-        return line
-    line = line.rstrip(_EDGES)
-    return line[line.rfind(b"\r") + 1 :]
+    if b"\r" in line:
+        line = line.rstrip(_EDGES)
+        line = line[line.rfind(b"\r") + 1 :]
+    stamp = _CI_STAMP.match(line)
+    return line[stamp.end() :] if stamp else line
 
 
 def bare(line: bytes) -> bytes:
@@ -46,8 +51,8 @@ def bare(line: bytes) -> bytes:
         b'one two'
     """
     line = strip_codes(line).strip(_EDGES)[:BARE_BYTES]
-    prefix = _PREFIX.match(line)
-    return line[prefix.end() :] if prefix else line
+    step = _STEP.match(line)
+    return line[step.end() :] if step else line
 
 
 def show(line: bytes) -> bytes:

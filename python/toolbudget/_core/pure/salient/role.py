@@ -44,8 +44,9 @@ _FRAME: Final = re.compile(
 _BOILERPLATE: Final = re.compile(
     rb"npm err! +(?:a complete|node |npm |code |errno|argv|system |cwd|linux |this is |not with npm"
     rb"|there is likely|tell the author|or if that|if you |you can|please include|additional"
-    rb"|<?https?:|[^ ]+/|make sure you)|npm err!$|see also|for more info|--trace|rust_backtrace"
-    rb"|complete log|re-?run|run with|full log|troubleshooting|--debug|--info|get more help"
+    rb"|<?https?:|[^ ]+/|make sure you)|npm err!$|see also|for more info|with --(?:stack)?trace"
+    rb"|rust_backtrace|complete log|^.{0,20}\bre-?run\b|^[^a-z]*(?:note: )?run with|full log"
+    rb"|get more help"
     rb"|to resume|\[help|try running|^[^ ]* ?(?:process completed with |command failed with )?"
     rb"exit (?:code|status):? [1-9]|your build exited|\bmake(?:\[[0-9]+\])?: \*\*\* \[|elifecycle"
     rb"|^error command failed|no test results|^the command \".*exited with [0-9]|failed\. retrying"
