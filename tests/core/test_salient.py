@@ -53,11 +53,12 @@ def read(preview: str) -> Page:
 def shows(preview: str, line: str) -> bool:
     """Tell whether a preview shows a line, which may lack a CI system's time and its end."""
     wanted = " ".join(line.split())
+    forms = (wanted, wanted.partition(" ")[2])
     rows = (" ".join(text.split()).partition("…") for _, text in read(preview).rows)
     return any(
-        wanted in {start, f"{wanted.partition(' ')[0]} {start}"}
-        or (cut and len(start) > 40 and wanted.startswith(start))
+        form == start or (cut and len(start) > 40 and form.startswith(start))
         for start, cut, _ in rows
+        for form in forms
     )
 
 
@@ -164,6 +165,18 @@ def test_a_failure_is_shown(name: str, before: int, after: int, max_bytes: int) 
     output = FAILING_OUTPUTS[name]
     preview = salient_preview(output.text(before, after), max_bytes).text
     assert [line for line in output.wanted() if not shows(preview, line)] == []
+
+
+@pytest.mark.parametrize("label", ["[job 12] ", "web-1  | ", "2024-05-01T10:11:12.1234567Z "])
+@pytest.mark.parametrize("name", sorted(FAILING_OUTPUTS.keys() - {"github actions"}))
+def test_a_failure_is_shown_behind_a_label(name: str, label: str) -> None:
+    """What a runner of jobs puts before every line hides nothing."""
+    output = FAILING_OUTPUTS[name]
+    text = "".join(
+        f"{label}{line}\n" for line in output.text(900, 0).removesuffix("\n").split("\n")
+    )
+    preview = salient_preview(text, 2_000).text
+    assert [line for line in output.wanted() if not shows(preview, label + line)] == []
 
 
 @pytest.mark.parametrize("place", [0, 1, 2_500, 4_998, 4_999])

@@ -19,8 +19,12 @@ _EDGES: Final = b" \t\x0b\x0c\r"
 _CI_STAMP: Final = re.compile(
     rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6,9}Z "
 )
-# What a builder of images puts there: the step and its seconds.
-_STEP: Final = re.compile(rb"#[0-9]+ [0-9]+\.[0-9]+ +")
+# What builders and supervisors put there: the step and its seconds, a service, a job.
+_LABEL: Final = re.compile(
+    rb"#[0-9]+ [0-9]+\.[0-9]+ +|[a-z][0-9a-z_.-]{0,40} *\| |\[[^\]:]{1,40}\] +"
+)
+_LABEL_SIGN: Final = re.compile(rb"[0-9 |]")
+_LABEL_WORDS: Final = (b"err", b"fail", b"warn", b"info", b"fatal", b"ok", b"pass", b"debug")
 # Enough to know what a line is; it bounds the work of every pattern.
 BARE_BYTES: Final = 400
 
@@ -51,8 +55,14 @@ def bare(line: bytes) -> bytes:
         b'one two'
     """
     line = strip_codes(line).strip(_EDGES)[:BARE_BYTES]
-    step = _STEP.match(line)
-    return line[step.end() :] if step else line
+    label = _LABEL.match(line)
+    return line[label.end() :] if label and _is_empty_label(label[0]) else line
+
+
+def _is_empty_label(label: bytes) -> bool:
+    """Tell whether a label says where a line comes from, and not how bad it is."""
+    lower = label.strip(b" ").lower()
+    return _LABEL_SIGN.search(lower) is not None and not any(word in lower for word in _LABEL_WORDS)
 
 
 def show(line: bytes) -> bytes:
