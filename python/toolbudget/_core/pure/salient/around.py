@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from toolbudget._core.pure.salient.lines import Lines
     from toolbudget._core.pure.salient.scan import Scan
 
-__all__ = ["end_of_interest", "lines_after", "lines_before", "tail_lines"]
+__all__ = ["end_of_interest", "first_lines", "lines_after", "lines_before", "tail_lines"]
 
 _BLANK_LINES: Final = 3
 _NEAR_END_LINES: Final = 60
+_FIRST_LINES: Final = 20
 _TAIL_LINES: Final = 200
 _MULTI_LINE_EXIT: Final = b'" exited with'
 
@@ -78,6 +79,15 @@ def end_of_interest(found: Scan, line_count: int) -> int:
     if exits and line_count - exits[-1] < _NEAR_END_LINES:
         return exits[-1]
     return line_count - 1
+
+
+def first_lines(lines: Lines) -> list[int]:
+    """Give the first line with a word, which often says what ran."""
+    for number in range(min(lines.count, _FIRST_LINES)):
+        line = bare(lines.get(number))
+        if line and not is_noise(line):
+            return [number]
+    return []
 
 
 def tail_lines(lines: Lines, end: int, *, is_bare: bool = False) -> Iterator[int]:

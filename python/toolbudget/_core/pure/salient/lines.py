@@ -28,7 +28,7 @@ class Lines:
     Example:
         >>> lines = Lines("one\ntwo\n")
         >>> list(lines.chunks()), lines.get(1)
-        ([(0, b'one\\ntwo')], b'two')
+        ([(0, b'one\ntwo')], b'two')
     """
 
     def __init__(self, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolbudget._core.pure.preview import cut_preview
 from toolbudget._core.pure.salient.around import (
     end_of_interest,
+    first_lines,
     lines_after,
     lines_before,
     tail_lines,
@@ -70,21 +71,22 @@ def salient_preview(text: str, max_bytes: int) -> SalientPreview:
     r"""Show the lines of a log or of a command's output that matter most.
 
     A text that fits comes back whole, made wire-safe. Otherwise a note says how much is shown, and
-    the lines follow in their order, each with its number: failures with the lines around them, and
-    the end. Only ``\n`` ends a line. Codes for a terminal, overwritten text and superfluous blanks
-    are not shown, and long lines are cut. With little room the beginning is shown instead.
+    the lines follow in their order, each with its number: failures with the lines around them, the
+    end, and with room enough the first. Only ``\n`` ends a line. Codes for a terminal, overwritten
+    text, a CI system's times and superfluous blanks are not shown, and long lines are cut. With
+    little room the beginning of the text is shown instead.
 
     Args:
         text: The whole text.
         max_bytes: UTF-8 bytes that the preview may take, its own note included.
 
     Example:
-        >>> log = "ok\n" * 900 + "E   assert 1 == 2\n"
-        >>> print(salient_preview(log, 240).text.replace("2:ok", "..."))
-        [3 of 901 lines shown (number:text), 898 left out; 2,718 bytes in all]
-        1:ok
-        899:ok
+        >>> log = "test: ok\n" * 900 + "E   assert 1 == 2\n" + "test: ok\n" * 98
+        >>> print(salient_preview(log, 240).text)
+        [3 of 999 lines shown (number:text), 996 left out; 9,000 bytes in all]
         901:E assert 1 == 2
+        998:test: ok
+        999:test: ok
     """
     text = str.__str__(text)  # methods of a subclass take no part
     head, has_more = cut_preview(text, max_bytes)
@@ -99,12 +101,8 @@ def salient_preview(text: str, max_bytes: int) -> SalientPreview:
     line_chars = max(form.line_chars, _FEW_LINES_PERCENT * max_bytes // 100 // lines.count)
     page = Page(lines, max_bytes - len(longest_note), line_chars)
     end = end_of_interest(found, lines.count)
-    ranked = rank(found, lines.count)
-    _add_tail(page, tail_lines(lines, end), max_bytes * form.tail_percent // 100)
-    if end < lines.count - 1 and form.last_percent:
-        last = tail_lines(lines, lines.count - 1)
-        _add_tail(page, last, max_bytes * form.last_percent // 100)
-    _add_findings(page, lines, ranked, form)
+    _add_ends(page, lines, end, form, max_bytes)
+    _add_findings(page, lines, rank(found, lines.count), form)
     _add_tail(page, tail_lines(lines, end), page.room_bytes)
     _add_tail(page, tail_lines(lines, lines.count - 1, is_bare=True), page.room_bytes)
     if len(page) == 0:
@@ -117,6 +115,17 @@ def _form(max_bytes: int) -> _Form:
     if max_bytes < _MIDDLE_FROM_BYTES:
         return _SMALL
     return _MIDDLE if max_bytes < _LARGE_FROM_BYTES else _LARGE
+
+
+def _add_ends(page: Page, lines: Lines, end: int, form: _Form, max_bytes: int) -> None:
+    """Show the end of the output; with room enough, the first and the last lines of all as well."""
+    _add_tail(page, tail_lines(lines, end), max_bytes * form.tail_percent // 100)
+    if form.last_percent == 0:
+        return
+    page.add_context(first_lines(lines))
+    if end + 1 < lines.count:
+        last = tail_lines(lines, lines.count - 1)
+        _add_tail(page, last, max_bytes * form.last_percent // 100)
 
 
 def _add_findings(page: Page, lines: Lines, ranked: Sequence[Ranked], form: _Form) -> None:
