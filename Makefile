@@ -14,6 +14,7 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 STUBTEST_MODULES := toolbudget._core._native
 COVERAGE := build/coverage
 BENCH_RESULTS := build/bench.json
+TOKEN_ERROR := build/token-error
 # The whole suite runs on all processors; a single test is run with `.venv/bin/pytest PATH`.
 PYTEST_ALL := -n auto
 # Cargo tools that are built once are kept where cargo keeps its own.
@@ -97,6 +98,16 @@ bench: $(STAMPS)/native-release ## Measure the release build beside the pure cor
 .PHONY: bench-peers
 bench-peers: $(STAMPS)/native-release ## Measure other libraries on the same work; write benches/RESULTS-peers.md
 	$(BIN)/python -m benches.peers benches/RESULTS-peers.md
+
+.PHONY: token-error
+token-error: $(STAMPS)/native-release $(TOKEN_ERROR)/bin/python ## Measure estimates of tokens on TOOLBUDGET_CORPUS; write docs/tokens.md
+	PYTHONPATH=python $(TOKEN_ERROR)/bin/python -m benches.token_error docs/tokens.md
+
+$(TOKEN_ERROR)/bin/python: pyproject.toml
+	$(PYTHON) -m venv --clear $(TOKEN_ERROR)
+	$@ -m pip install 'pip>=25.1'
+	$@ -m pip install --group token-error
+	touch $@
 
 .PHONY: instructions
 instructions: $(STAMPS)/native-release ## Count the instructions of fixed calls under valgrind, against bounds

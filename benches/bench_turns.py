@@ -35,3 +35,4 @@ def test_next_turn(messages: int, note: Callable[[Comparison], None]) -> None:
     )
     note(comparison)
     assert comparison.ratio("pure", "native").median > 1
+    assert comparison.ratio("native", "append_only").median > 1

@@ -146,6 +146,20 @@ def _append_only(messages: int, bound_us: float, prototype_us: float) -> Goal:
     )
 
 
+def _append_only_ratio(messages: int, bound: float, prototype: float) -> Goal:
+    return Goal(
+        number="S1 S2",
+        measure=f"next turn, append_only, after {messages:,} messages: pure / append_only",
+        group="next turn",
+        name=f"after {messages:,} messages",
+        of=("pure", "append_only"),
+        is_bound="at least",
+        bound=bound,
+        prototype=prototype,
+        limit="comparing pointers",
+    )
+
+
 def _bytes(number: str, name: str, of: tuple[Way, Way], bound: float, prototype: float) -> Goal:
     return Goal(
         number=number,
@@ -209,6 +223,8 @@ GOALS: Final = (
     *(_next_turn(messages) for messages in (20, 200, 2_000, 20_000)),
     _append_only(2_000, 12, 7),
     _append_only(20_000, 120, 80),
+    _append_only_ratio(2_000, 250, 301),
+    _append_only_ratio(20_000, 300, 450),
     _bytes("J1", f"1 MB, {_KEPT}", ("loads", "again"), 9, 11.0),
     _bytes("J1", f"1 MB, {_KEPT}", ("pipeline", "again"), 15, 18.3),
     _bytes("J1", f"20 MB, {_KEPT}", ("loads", "again"), 18, 20),
@@ -225,6 +241,28 @@ GOALS: Final = (
     _small("native core, no messages", 0.2 * MICROSECOND),
     _small("enforce, no messages", 0.2 * MICROSECOND),
     _small("import, native core", 0.030),
+    Goal(
+        number="V4",
+        measure="1,000,000 results in columns",
+        group="columns",
+        name="100,000 turns of 10 x 100",
+        of="collect",
+        is_bound="at most",
+        bound=0.6,
+        unit="s",
+        limit="latency of memory",
+    ),
+    Goal(
+        number="V4",
+        measure="1,000,000 results in columns, a row at the peak",
+        group="memory of columns",
+        name="1,000,000 turns of 1 x 100",
+        of="peak of a row",
+        is_bound="at most",
+        bound=64,
+        unit="byte",
+        limit="25 bytes of columns, two ids",
+    ),
     Goal(
         number="memory",
         measure="one result of 64 MiB stored, beyond its own size",

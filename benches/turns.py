@@ -2,7 +2,7 @@
 
 Cores cannot be changed in a running process, so each has its own; turns are taken alternately.
 
-    python -m benches.turns 2000 enforce
+    python -m benches.turns 2000 append_only
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["WAYS", "RunningSession", "running"]
 
-# Name of the way, the core of its process, and what it calls.
+# Name of the way, the core of its process, and the mode of its session.
 WAYS: Final = {
-    "pure": ("python", "enforce"),
-    "native": ("native", "enforce"),
+    "pure": ("python", "verified"),
+    "native": ("native", "verified"),
+    "append_only": ("native", "append_only"),
     "floor": ("native", "prototype"),
 }
+# The first pass, and with `append_only` the one that finds out what is closed.
+WARM_UP_TURNS: Final = 3
 RESULTS_IN_A_TURN: Final = 5
 RESULT_CHARS: Final = 200
 LARGE_RESULT_CHARS: Final = 250_000
@@ -46,13 +49,14 @@ class RunningSession:
 
     @classmethod
     def start(cls, way: str, history_messages: int) -> Self:
-        """Start a session with a history, and wait until its first pass is made."""
-        core, call = WAYS[way]
-        command = [sys.executable, "-m", "benches.turns", str(history_messages), call]
+        """Start a session with a history, and wait until its first passes are made."""
+        core, mode = WAYS[way]
+        command = [sys.executable, "-m", "benches.turns", str(history_messages), mode]
         environment = {**os.environ, "TOOLBUDGET_CORE": core}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         started = cls(subprocess.Popen(command, text=True, env=environment, **pipes))  # type: ignore[call-overload]  # noqa: S603  # our own child
-        started.turn()
+        for _ in range(WARM_UP_TURNS):
+            started.turn()
         return started
 
     def turn(self) -> float:
@@ -81,12 +85,12 @@ def running(ways: list[str], history_messages: int) -> Iterator[dict[str, Runnin
 
 def main() -> None:
     """Make a turn for each line of the standard input; the child's side."""
-    history_messages, call = int(sys.argv[1]), sys.argv[2]
+    history_messages, mode = int(sys.argv[1]), sys.argv[2]
     every = turns(history_messages // 2 + MOST_TURNS, RESULTS_IN_A_TURN, RESULT_CHARS)
     every[1]["content"][0]["content"] = "a line of a large result\n" * (LARGE_RESULT_CHARS // 25)
     history = every[:history_messages]
     with tempfile.TemporaryDirectory() as root:
-        work = _prototype() if call == "prototype" else _session(root)
+        work = _prototype() if mode == "prototype" else _session(root, mode)
         gc.disable()
         gc.freeze()
         for _ in sys.stdin:
@@ -100,9 +104,10 @@ def main() -> None:
             history = every[: len(history) + 2]
 
 
-def _session(root: str) -> Callable[[list[Any]], list[Any]]:
-    session = Session.open(root, "turns", ephemeral=True, durability="process")
-    return session.enforce
+def _session(root: str, mode: str) -> Callable[[list[Any]], list[Any]]:
+    history: Any = mode
+    options: dict[str, Any] = {"ephemeral": True, "durability": "process"}
+    return Session.open(root, "turns", history=history, **options).enforce
 
 
 def _prototype() -> Callable[[list[Any]], list[Any]]:

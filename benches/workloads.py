@@ -50,6 +50,11 @@ class Workload:
         """How many results there are."""
         return self.turns * self.results
 
+    @property
+    def units(self) -> int:
+        """What costs are given for: each result."""
+        return self.blocks
+
     def first(self, core: ModuleType) -> Callable[[], Plan]:
         """Plan with nothing known: every text is hashed, most are decided about."""
         return planning(core, self.messages(), core.Known({}, {}))

@@ -16,8 +16,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolbudget import continuation, errors, limits, tokens
-    from toolbudget._core.pure import Candidate, Fingerprint
+    from toolbudget import continuation, errors, limits, messages, tokens
+    from toolbudget._core.pure import Candidate, Fingerprint, Standing
+    from toolbudget.budget.columns import CandidateColumns, collect
     from toolbudget.budget.functions import (
         Enforcement,
         Partition,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         clone_content_replacement_state,
         create_content_replacement_state,
     )
+    from toolbudget.budget.what_if import WhatIf
     from toolbudget.errors import (
         ConfigError,
         InvalidMessageError,
@@ -67,12 +69,15 @@ if TYPE_CHECKING:
         persist_tool_result,
     )
     from toolbudget.storage.transcript import Transcript
+    from toolbudget.tokens.counting import acount_tokens, count_tokens
+    from toolbudget.tokens.window import ContextWindow
 
     __version__: str
 
 # Loaded on first use: a host that only asks for a name should not pay for all of them.
 _HOMES = {
-    "_core.pure": ("Candidate", "Fingerprint"),
+    "_core.pure": ("Candidate", "Fingerprint", "Standing"),
+    "budget.columns": ("CandidateColumns", "collect"),
     "budget.functions": (
         "Enforcement",
         "Partition",
@@ -99,6 +104,7 @@ _HOMES = {
         "clone_content_replacement_state",
         "create_content_replacement_state",
     ),
+    "budget.what_if": ("WhatIf",),
     "errors": (
         "ConfigError",
         "InvalidMessageError",
@@ -122,18 +128,22 @@ _HOMES = {
         "persist_tool_result",
     ),
     "storage.transcript": ("Transcript",),
+    "tokens.counting": ("acount_tokens", "count_tokens"),
+    "tokens.window": ("ContextWindow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("continuation", "errors", "limits", "tokens")
+_SUBMODULES = ("continuation", "errors", "limits", "messages", "tokens")
 
 __all__ = [
     "DEFAULT_MAX_RESULT_SIZE_CHARS",
     "MAX_TOOL_RESULTS_PER_MESSAGE_CHARS",
     "PREVIEW_SIZE_BYTES",
     "Candidate",
+    "CandidateColumns",
     "ConfigError",
     "ContentReplacementRecord",
     "ContentReplacementState",
+    "ContextWindow",
     "DirectoryStore",
     "Enforcement",
     "EnforcementReport",
@@ -149,17 +159,22 @@ __all__ = [
     "Preview",
     "ResultStore",
     "Session",
+    "Standing",
     "StoreError",
     "StoredResult",
     "ToolBudgetError",
     "Transcript",
     "TranscriptError",
+    "WhatIf",
     "__version__",
+    "acount_tokens",
     "apply_tool_result_budget",
     "build_replacement",
     "clone_content_replacement_state",
+    "collect",
     "collect_candidates_by_message",
     "continuation",
+    "count_tokens",
     "create_content_replacement_state",
     "enforce_tool_result_budget",
     "errors",
@@ -167,6 +182,7 @@ __all__ = [
     "get_tool_result_path",
     "limits",
     "maybe_persist_large_tool_result",
+    "messages",
     "partition_by_prior_decision",
     "persist_tool_result",
     "provision_content_replacement_state",

@@ -62,6 +62,7 @@ def settings_of_a_call(limits: st.SearchStrategy[float]) -> st.SearchStrategy[Se
         Settings,
         limit=limits,
         preview_bytes=st.integers(1, 9) | st.integers(10, 300),
+        unit=st.sampled_from(["chars", "chars", "tokens", "bytes"]),
         accounting=st.sampled_from(["visible", "visible", "originals"]),
         reader_hint=st.sampled_from([None, None, "Use read_result to see more"]),
         rule=st.sampled_from(["running", "running", "resumed", "seen"]),

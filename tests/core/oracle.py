@@ -19,6 +19,7 @@ from tests.core.group_oracle import (
     get,
     message_of,
 )
+from tests.core.size_oracle import Unit, size_in
 from tests.core.text_oracle import is_frame, replacement
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Settings:
 
     limit: float
     preview_bytes: int = 2_000
+    unit: Unit = "chars"
     accounting: Literal["visible", "originals"] = "visible"
     reader_hint: str | None = None
     rule: Literal["running", "resumed", "seen"] = "running"
@@ -61,6 +63,10 @@ class Settings:
     is_stored_as_json: Callable[[object], bool]
     is_exempt_tool: Callable[[str], bool]
     redact: Callable[[str], str] | None = None
+
+    def size_of(self, text: str) -> int:
+        """Measure what counts towards the limit (L7); order and gain are a matter of characters."""
+        return size_in(self.unit, text)
 
 
 @dataclass
@@ -102,13 +108,14 @@ def _judge(
         elif decision == "kept":
             # A reference is a standing replacement, whoever made it.
             is_counted = counts_previews or not _is_reference(result, past)
-            fixed += result.size if is_counted and not result.is_exempt else 0
+            fixed += settings.size_of(result.text) if is_counted and not result.is_exempt else 0
         else:
             standing = cast("str", _decided(result, past, outcome))
-            fixed += len(standing) if counts_previews else 0
+            fixed += settings.size_of(standing) if counts_previews else 0
             outcome.reapplied += 1
             _put(outcome.messages, result, standing)
-    total = fixed + sum(item.size for items in fresh.values() for item in items)
+    total = fixed
+    total += sum(settings.size_of(item.text) for items in fresh.values() for item in items)
     taken = {} if settings.leaves_fresh else _take(fresh, fixed, total, messages, settings)
     for identity, items in fresh.items():
         if settings.leaves_fresh:
@@ -116,8 +123,8 @@ def _judge(
         outcome.new[identity] = taken[identity][0] if identity in taken else None
         if identity in taken:
             new, outcome.step_bytes[identity] = taken[identity]
-            counted = len(new) if counts_previews else 0
-            total += (counted - items[0].size) * len(items)
+            counted = settings.size_of(new) if counts_previews else 0
+            total += (counted - settings.size_of(items[0].text)) * len(items)
             for item in items:
                 _put(outcome.messages, item, new)
     outcome.visible.append(total)
@@ -191,8 +198,8 @@ def _take(
             if len(new) >= items[0].size:
                 continue
             taken[identity] = (new, step_bytes)
-            counted = len(new) if settings.accounting == "visible" else 0
-            visible += (counted - items[0].size) * len(items)
+            counted = settings.size_of(new) if settings.accounting == "visible" else 0
+            visible += (counted - settings.size_of(items[0].text)) * len(items)
         if visible <= settings.limit:
             break
     return taken

@@ -36,6 +36,47 @@ def test_the_name_is_that_of_the_call(core: ModuleType) -> None:
     assert names_of(core, [*messages, user(result("b", "t"))]) == ["Bash", "Grep"]
 
 
+@pytest.mark.parametrize(
+    "tool_use_id",
+    [
+        "a",
+        "toolu_" + "1" * 58,
+        "toolu_" + "1" * 59,
+        "é1",
+        "日本",
+        "😀",
+        "\ud800",
+        "x" * 63 + "\udfff",
+    ],
+)
+def test_an_id_is_known_by_its_text(core: ModuleType, tool_use_id: str) -> None:
+    """The ids of call and result are two objects, as in every decoded body."""
+    again = "".join(list(tool_use_id))
+    other = tool_use_id[:-1] + "b"
+    calls = assistant("m1", tool_use(tool_use_id, "Bash"), tool_use(other, "Grep"))
+    messages = [calls, user(result(other, "t"), result(again, "t"))]
+    assert names_of(core, messages) == ["Grep", "Bash"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "tool_resulT",
+        "tool_resul\ud800",
+        "tool_resulté",
+        "tool_resul\0",
+        "tool_result ",
+        "ööööööööööö",
+    ],
+)
+def test_a_type_of_the_same_length_is_another_one(core: ModuleType, kind: str) -> None:
+    """Only the very text makes a block a result, whichever object holds it."""
+    block = {**result("a", "text"), "type": kind}
+    assert names_of(core, [ask("a"), user(block)]) == []
+    same = {**block, "type": "".join(list("tool_result"))}
+    assert len(names_of(core, [ask("a"), user(same)])) == 1
+
+
 def test_an_unknown_name_is_none(core: ModuleType) -> None:
     """A result whose call is not in the list has no name."""
     assert names_of(core, [ask("b"), ANSWER]) == [None]

@@ -24,6 +24,7 @@ python = _core.load("python")
 native = _core.load("native")
 
 LIMITS = st.sampled_from([1, 300, 650, 1_500, 200_000])
+UNITS = st.sampled_from(["chars", "tokens", "bytes"])
 
 
 def changes_of(core: ModuleType, plan: Plan) -> list[Change]:
@@ -39,11 +40,17 @@ def changes_of(core: ModuleType, plan: Plan) -> list[Change]:
 
 
 def run(
-    core: ModuleType, body: bytes, limit: float, state: State, earlier: JsonScan | None = None
+    core: ModuleType,
+    body: bytes,
+    limit: float,
+    state: State,
+    earlier: JsonScan | None = None,
+    *,
+    unit: str = "chars",
 ) -> tuple[Plan, bytes, list[bytes], JsonScan]:
     """Do a whole call on bytes: scan, plan, rewrite in both ways."""
     scan = core.scan_json(body, earlier)
-    plan = core.plan_json(scan, state.known(core), plan_options(core, limit=limit))
+    plan = core.plan_json(scan, state.known(core), plan_options(core, limit=limit, unit=unit))
     changes = changes_of(core, plan)
     pieces = [bytes(piece) for piece in core.rewrite_json_segments(scan, changes)]
     return plan, core.rewrite_json(scan, changes), pieces, scan
@@ -76,11 +83,11 @@ def can_be_read(body: bytes) -> bool:
     return bool(body.strip())
 
 
-@given(body=bodies(), limit=LIMITS)
-def test_both_cores_do_the_same(body: bytes, limit: float) -> None:
+@given(body=bodies(), limit=LIMITS, unit=UNITS)
+def test_both_cores_do_the_same(body: bytes, limit: float, unit: str) -> None:
     """Plans, bytes and pieces are the same, down to types."""
-    expected = outcome(lambda: run(python, body, limit, State())[:3])
-    assert_same(expected, outcome(lambda: run(native, body, limit, State())[:3]))
+    expected = outcome(lambda: run(python, body, limit, State(), unit=unit)[:3])
+    assert_same(expected, outcome(lambda: run(native, body, limit, State(), unit=unit)[:3]))
 
 
 @given(body=broken_bodies())
@@ -91,13 +98,13 @@ def test_both_cores_refuse_the_same(body: bytes) -> None:
     assert isinstance(seen[0], (bytes, InvalidMessageError))
 
 
-@given(body=bodies().filter(can_be_read), limit=LIMITS)
+@given(body=bodies().filter(can_be_read), limit=LIMITS, unit=UNITS)
 def test_bytes_are_decided_about_as_objects_are(
-    core: ModuleType, body: bytes, limit: float
+    core: ModuleType, body: bytes, limit: float, unit: str
 ) -> None:
     """What decoding gives is what the object path gives for what was decoded."""
-    done = enforce(core, messages_in(body), plan_options(core, limit=limit))
-    plan, output, pieces, _ = run(core, body, limit, State())
+    done = enforce(core, messages_in(body), plan_options(core, limit=limit, unit=unit))
+    plan, output, pieces, _ = run(core, body, limit, State(), unit=unit)
     assert messages_in(output) == done.messages
     assert [choice.key for choice in plan.choices] == [choice.key for choice in done.plan.choices]
     assert list(plan.kept) == list(done.plan.kept)

@@ -195,3 +195,52 @@ def _check_shared(old: Mapping[str, Any], new: Mapping[str, Any], changed_blocks
             assert all(old_block[key] is new_block[key] for key in old_block if key != "content")
         else:
             assert old_block is new_block
+
+
+@given(call=calls())
+def test_rewriting_again_gives_the_same_objects(core: ModuleType, call: Call) -> None:
+    """The output is that of rewriting, and each changed message the one of the call before."""
+    plan = core.plan(
+        call.messages, State.of(call.past).known(core), options_for(core, call.settings)
+    )
+    changes = list(plan.changes)
+    first, earlier = core.rewrite_again(call.messages, changes, [])
+    again, pairs = core.rewrite_again(call.messages, changes, earlier)
+    assert canonical(first) == canonical(core.rewrite(call.messages, changes))
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    assert (again is call.messages) is (not changes)
+    assert [id(one) for one in pairs] == [id(one) for one in earlier]
+    assert {id(one) for one in pairs[::2]} <= {id(one) for one in call.messages}
+
+
+def test_messages_are_found_wherever_they_stand_now(core: ModuleType) -> None:
+    """Order and number may change; one message in two places has an output for each."""
+    one, other, third = message(), message(), message()
+
+    def rewritten(messages: list[Block], earlier: list[object]) -> tuple[list[Any], list[object]]:
+        changes = [core.Change(place, 1, "new") for place in range(len(messages))]
+        output, pairs = core.rewrite_again(messages, changes, earlier)
+        return output, pairs
+
+    first, earlier = rewritten([one, other, one], [])
+    assert first[0] is not first[2]
+    again, earlier = rewritten([third, one, one, other], earlier)
+    assert [id(made) for made in again[1:]] == [id(first[place]) for place in (0, 2, 1)]
+    last, _ = rewritten([other, one, one, one], earlier)
+    assert [id(made) for made in last[:3]] == [id(first[place]) for place in (1, 0, 2)]
+    assert last[3] == first[0]
+    assert all(last[3] is not made for made in first)
+
+
+def test_an_output_that_has_become_its_own_input_is_no_output(core: ModuleType) -> None:
+    """Whatever a host hands in as earlier outputs, what comes back is right."""
+    given = message()
+    changes = [core.Change(0, 1, "new")]
+    expected = core.rewrite([given], changes)
+    circle: dict[str, Any] = {}
+    circle["content"] = circle
+    strange: tuple[object, ...] = (given, None, 7, [], circle, UserDict(expected[0]), expected)
+    for earlier in strange:
+        output, _ = core.rewrite_again([given], changes, [given, earlier])
+        assert canonical(output) == canonical(expected)
+        assert output[0] is not earlier

@@ -217,10 +217,29 @@ class _Maker:
         made: dict[str, Callable[[], tuple[list[Any], dict[str, Any]]]] = {
             "build_replacement": lambda: ([odd(self.text()), odd("/s/t.txt")], preview),
             "collect": lambda: ([messages, odd(self.callback(usual=False))], {}),
+            "columns": lambda: (
+                [messages, odd(self.known()), odd(self.callback(usual=False))],
+                {},
+            ),
             "cut_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
+            "estimate_tokens": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
+            "measure": lambda: (
+                [odd([odd(self.text()), odd(self.text())]), odd("tokens")],
+                {},
+            ),
             "plan": lambda: ([messages, odd(self.known()), odd(self.options())], {}),
+            "begins_with": lambda: ([messages, odd(self.messages())], {}),
+            "outline": lambda: ([messages], {}),
+            "rewrite_again": lambda: (
+                [
+                    messages,
+                    odd(self.changes()),
+                    odd([odd(1) for _ in range(self._random.randrange(6))]),
+                ],
+                {},
+            ),
             "replace_content": lambda: ([odd(self.content()), odd("short")], {}),
             "rewrite": lambda: ([messages, odd(self.changes())], {}),
             "select_largest": lambda: (

@@ -48,14 +48,20 @@ _OPTIONS: Final = PlanOptions(
 
 # What every function of the core is called with.
 _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
+    "begins_with": ((_MESSAGES, _MESSAGES), {}),
     "build_replacement": ((_TEXT, "/s/t.txt"), {"preview_bytes": 100}),
     "collect": ((_MESSAGES, lambda _name: False), {}),
+    "columns": ((_MESSAGES, Known({}, {}), lambda _name: False), {}),
     "cut_preview": ((_TEXT, 100), {}),
+    "estimate_tokens": (([_TEXT],), {}),
     "fingerprint": (([_TEXT],), {}),
     "is_framed_reference": ((_TEXT,), {}),
+    "measure": (([_TEXT], "tokens"), {}),
+    "outline": ((_MESSAGES,), {}),
     "plan": ((_MESSAGES, Known({}, {}), _OPTIONS), {}),
     "replace_content": ((_TEXT, "short"), {}),
     "rewrite": ((_MESSAGES, [Change(0, 0, "short")]), {}),
+    "rewrite_again": ((_MESSAGES, [Change(0, 0, "short")], []), {}),
     "select_largest": (([10, 30, 20],), {"total": 60, "limit": math.inf}),
     "totals_over": (([GroupTotals(fresh=9), GroupTotals()], 5, "visible"), {}),
     "utf8_length": ((_TEXT,), {}),

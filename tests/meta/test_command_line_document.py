@@ -50,6 +50,8 @@ def test_each_key_for_machines_is_named(tmp_path: Path) -> None:
     assert set(applied) <= words_of("apply")
     compared = run("diff", str(SESSION), str(out))
     assert {*compared, *compared["a"]} <= words_of("diff")
+    shown = run("context", str(SESSION))
+    assert {*shown, *shown["turns"][0], *shown["tools"][0]} <= words_of("context")
     next(root.glob("*/tool-results/*")).unlink()
     checked = run("doctor", str(root))
     finding = checked["sessions"][0]["findings"][0]

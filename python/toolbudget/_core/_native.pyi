@@ -10,13 +10,16 @@ from typing import Self, TypeVar, final, overload
 from toolbudget._core.pure import (
     Accounting,
     Change,
+    Columns,
     Fingerprint,
     GroupTotals,
     JsonScan,
     Known,
+    Outline,
     Plan,
     PlanOptions,
     Survey,
+    Unit,
 )
 
 _Item = TypeVar("_Item")
@@ -25,15 +28,21 @@ __all__ = [
     "FingerprintCache",
     "PlanItems",
     "TotalsOfGroups",
+    "begins_with",
     "build_replacement",
     "collect",
+    "columns",
     "cut_preview",
+    "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
+    "measure",
+    "outline",
     "plan",
     "plan_json",
     "replace_content",
     "rewrite",
+    "rewrite_again",
     "rewrite_json",
     "rewrite_json_segments",
     "scan_json",
@@ -163,6 +172,25 @@ def fingerprint(parts: Iterable[str]) -> Fingerprint:
         True
     """
 
+def estimate_tokens(parts: Iterable[str]) -> int:
+    """Estimate the tokens of the text that ``parts`` make when they are joined, rounded up.
+
+    Args:
+        parts: Any texts; ASCII is weighed where it lies, other text in bounded pieces.
+
+    Example:
+        >>> estimate_tokens(["Hello, ", "\u65e5\u672c"])
+        6
+    """
+
+def measure(parts: Sequence[str], unit: Unit) -> int:
+    """Measure the text that ``parts`` make when they are joined.
+
+    Example:
+        >>> [measure(["ab", "c"], unit) for unit in ("chars", "tokens", "bytes")]
+        [3, 2, 3]
+    """
+
 def build_replacement(
     text: str,
     path: str,
@@ -222,6 +250,22 @@ def collect(messages: object, is_exempt_tool: Callable[[str], bool]) -> Survey:
         Survey(groups=[], skipped=Counter())
     """
 
+def columns(
+    messages: object, known: Known | None, is_exempt_tool: Callable[[str], bool]
+) -> Columns:
+    """Find every tool result of a message list, as numbers alone.
+
+    Args:
+        messages: As for :func:`collect`. No object is made for a result that ``known`` says nothing
+            about.
+        known: What was decided before; a text is hashed only if something is known about its id.
+        is_exempt_tool: As for :func:`collect`.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+        OverflowError: A position does not fit into 31 bits.
+    """
+
 def plan(messages: object, known: Known, options: PlanOptions) -> Plan:
     """Decide about every result of a message list that is not decided yet.
 
@@ -245,6 +289,59 @@ def rewrite(messages: Sequence[object], changes: Sequence[Change]) -> Sequence[o
     changed block; a changed tuple becomes a list, another kind of mapping a dict.
     """
 
+def rewrite_again(
+    messages: Sequence[object], changes: Sequence[Change], earlier: Sequence[object]
+) -> tuple[Sequence[object], list[object]]:
+    """Do what :func:`rewrite` does, with messages of the call before where nothing has changed.
+
+    A rewritten message of the call before comes back if it is what a new one would be: down to the
+    changed blocks it has the very same keys and values, whoever has changed what in the meantime.
+
+    Args:
+        messages: The messages, or a part of them.
+        changes: What is to be changed.
+        earlier: What the call before gave as the second part of its result.
+
+    Returns:
+        The output, and each changed message followed by what it has become.
+
+    Example:
+        >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "long"}
+        >>> messages, changes = [{"role": "user", "content": [block]}], [Change(0, 0, "short")]
+        >>> first, earlier = rewrite_again(messages, changes, [])
+        >>> second, _ = rewrite_again(messages, changes, earlier)
+        >>> second == first, second[0] is first[0]
+        (True, True)
+    """
+
+def outline(messages: object) -> Outline:
+    """Find out where a message list could be cut, and by what ids another list hangs on it.
+
+    Both parts, each looked at by itself, have the groups and calls that they have together, if no
+    id of one part occurs in the other, and the second one has messages of no open chain but one
+    that its first message, an assistant message, ends.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+
+    Example:
+        >>> turn = [
+        ...     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1"}]},
+        ...     {"role": "assistant", "id": "m2", "content": []},
+        ... ]
+        >>> outline(turn)[:3]
+        (1, ['t1', 'm2'], 1)
+    """
+
+def begins_with(messages: list[object], beginning: list[object]) -> bool:
+    """Tell whether a list begins with the very objects of another one.
+
+    Example:
+        >>> first = {"role": "user"}
+        >>> begins_with([first, None], [first]), begins_with([{"role": "user"}], [first])
+        (True, False)
+    """
+
 def replace_content(content: object, text: str) -> object:
     """Put ``text`` in the place of all-text content, in the form that the content had.
 
@@ -263,9 +360,10 @@ def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
 
     Args:
         body: A request body, a list of messages, or the records of a transcript, as JSON in UTF-8.
-        earlier: The scan of the body before, which is of no use afterwards: this one takes over
-            what it knows. The same beginning is not read again, and the text of the same result is
-            not hashed again; both are compared byte by byte.
+        earlier: The scan of the body before. If the bytes are the same it comes back itself. Else
+            it is of no use afterwards: this one takes over what it knows. The same beginning is
+            not read again, and the text of the same result is not hashed again; both are compared
+            byte by byte.
 
     Raises:
         InvalidMessageError: It is malformed, or holds no messages; the message names the byte.

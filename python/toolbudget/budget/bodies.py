@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from toolbudget import _core as core
 from toolbudget.budget.events import announce
+from toolbudget.budget.last_body import Output
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolbudget._core.pure import Change, JsonScan
     from toolbudget.budget.engine import Engine
     from toolbudget.budget.home import Home
     from toolbudget.budget.report import EnforcementReport
@@ -21,7 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Bodies"]
 
-_Output = TypeVar("_Output")
+_Made = TypeVar("_Made")
+
+
+def _whole() -> Output[bytes]:
+    return Output(core.rewrite_json, lambda body: body)
+
+
+def _segments() -> Output[list[bytes | memoryview]]:
+    return Output(core.rewrite_json_segments, lambda body: [body])
+
+
+def _nothing() -> Output[None]:
+    return Output(lambda _scan, _changes: None, lambda _body: None)
 
 
 class Bodies:
@@ -65,13 +75,13 @@ class Bodies:
                 ...
             toolbudget.errors.InvalidMessageError: not JSON: expecting a value at byte 14
         """
-        output, report = self._enforce_json(body, core.rewrite_json)
+        output, report = self._enforce_json(body, _whole())
         self._reports.set(report)
         return output
 
     async def aenforce_json(self, body: bytes) -> bytes:
         """Do what :meth:`enforce_json` does without blocking the event loop."""
-        output, report = await asyncio.to_thread(self._enforce_json, body, core.rewrite_json)
+        output, report = await asyncio.to_thread(self._enforce_json, body, _whole())
         self._reports.set(report)
         return output
 
@@ -93,17 +103,50 @@ class Bodies:
             >>> b"".join(pieces) == session.enforce_json(body)
             True
         """
-        output, report = self._enforce_json(body, core.rewrite_json_segments)
+        output, report = self._enforce_json(body, _segments())
         self._reports.set(report)
         return output
 
+    async def aenforce_json_segments(self, body: bytes) -> list[bytes | memoryview]:
+        """Do what :meth:`enforce_json_segments` does without blocking the event loop."""
+        output, report = await asyncio.to_thread(self._enforce_json, body, _segments())
+        self._reports.set(report)
+        return output
+
+    def mark_seen_json(self, body: bytes) -> None:
+        r"""Adopt a running conversation as :meth:`mark_seen` does, from a body or a transcript.
+
+        Every undecided text result in it is kept from now on; results that another program's record
+        names follow that record.
+
+        Args:
+            body: As for :meth:`enforce_json`.
+
+        Raises:
+            InvalidMessageError: ``body`` is malformed or holds no messages; the message names the
+                byte, and nothing was decided.
+            TranscriptError: With ``strict``, when recording failed.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = b'{"type":"tool_result","tool_use_id":"t1","content":"%s"}' % (
+            ...     b"x" * 300_000
+            ... )
+            >>> session.mark_seen_json(b'{"messages":[{"role":"user","content":[%s]}]}' % block)
+            >>> session.state
+            ContentReplacementState(replaced=0, kept=1)
+        """
+        _, report = self._enforce_json(body, _nothing(), rule="seen")
+        self._reports.set(report)
+
     def _enforce_json(
-        self, body: bytes, put_together: Callable[[JsonScan, Sequence[Change]], _Output]
-    ) -> tuple[_Output, EnforcementReport]:
+        self, body: bytes, output: Output[_Made], rule: Literal["seen"] | None = None
+    ) -> tuple[_Made, EnforcementReport]:
         self._check_open()
-        output, report = self._engine.enforce_json(body, put_together)
+        made, report = self._engine.enforce_json(body, output, rule)
         announce(report, self._settings.on_event)
-        return output, report
+        return made, report
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from toolbudget import _core as core
 from toolbudget._core import pure
-from toolbudget._core.pure import Key
-from toolbudget.budget.aggregate import changes_of, rewrite
+from toolbudget.budget.aggregate import changes_of
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
+from toolbudget.budget.history import History
+from toolbudget.budget.last import LastEnforced
+from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Change, JsonScan, Plan, Rule
-    from toolbudget._core.pure.group import Group
+    from toolbudget._core.pure import Plan, PlanOptions
+    from toolbudget.budget.history import HistoryMode
     from toolbudget.budget.journal import Journal, StoredFile
+    from toolbudget.budget.last_body import Output
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine"]
 
-_Output = TypeVar("_Output")
+_Made = TypeVar("_Made")
 
 # How empty text and references begin.
 _NOT_AT_ONCE: Final = ("", "<")
@@ -47,21 +49,32 @@ class Engine:
         policy: Limits and hooks.
         keeps_history: In the first enforcement of a session with records, a result without one is
             kept if a later group follows it; afterwards what is undecided is fresh.
+        history: Whether messages may change in place; see :class:`History`.
     """
 
-    def __init__(self, journal: Journal, policy: Policy, *, keeps_history: bool) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        policy: Policy,
+        *,
+        keeps_history: bool,
+        history: HistoryMode = "verified",
+    ) -> None:
         """Begin before the first enforcement."""
         self.policy = policy
+        self._unit = policy.limits.unit
         self._journal = journal
         self._keeps_history = keeps_history
         self._parent_state: ContentReplacementState | None = None
-        # The last enforced list: as it is, or in the body that holds it.
-        self._last_messages: Sequence[object] = ()
-        self._last_scan: JsonScan | None = None
+        self._history = History(history)
+        self._last = LastEnforced()
+        self._last_body = LastBody()
         self._lock = threading.RLock()
         self._is_deciding = False
         # Limits by tool, as far as they are the same at every call.
-        self._fixed_limits_chars: dict[str, float] = {}
+        self._fixed_limits: dict[str, float] = {}
+        # The options of a plan, if they are the same in every call.
+        self._fixed_options: PlanOptions | None = None
 
     @property
     def store(self) -> ResultStore:
@@ -104,7 +117,8 @@ class Engine:
         with self._deciding():
             journal.inherit(self._journal)
             keeps_history = self._keeps_history and self._journal.has_records
-            return Engine(journal, policy, keeps_history=keeps_history)
+            mode = self._history.mode
+            return Engine(journal, policy, keeps_history=keeps_history, history=mode)
 
     def fits_at_once(self, block: object, tool_name: object) -> bool:
         """Tell whether a result surely stays as it is: small, of plain text, and never met before.
@@ -114,19 +128,20 @@ class Engine:
         """
         if type(block) is not dict or type(tool_name) is not str or self._is_deciding:
             return False
-        limits_chars = self._fixed_limits_chars
-        limit_chars = limits_chars.get(tool_name)
-        if limit_chars is None:
+        limits = self._fixed_limits
+        limit = limits.get(tool_name)
+        if limit is None:
             if self.policy.limits.overrides is not None:
                 return False
-            limit_chars = self.policy.limit_chars(tool_name)
-            limits_chars[tool_name] = limit_chars
+            limit = self.policy.limit(tool_name)
+            limits[tool_name] = limit
         content, tool_use_id = block.get("content"), block.get("tool_use_id")
         if type(content) is not str or type(tool_use_id) is not str:
             return False
         kind, journal = block.get("type"), self._journal
         return (
-            len(content) <= limit_chars
+            (len(content) if self._unit == "chars" else core.measure((content,), self._unit))
+            <= limit
             and content[:1] not in _NOT_AT_ONCE
             and not content.isspace()
             and type(kind) is str
@@ -148,7 +163,7 @@ class Engine:
         if declared_limit is not None:
             self.policy.declared.declare(tool_name, declared_limit)
             # A new one: what another thread works out at this moment goes into the old one.
-            self._fixed_limits_chars = {}
+            self._fixed_limits = {}
         options = self.policy.gate_options(tool_name)
         verdict = Verdict(block, None)
         journal = self._journal
@@ -171,63 +186,84 @@ class Engine:
         result = cast("dict[str, Any]", verdict.block)
         if done.outcome.replaced:
             result = replace_block(block, done.outcome.replaced[0].replacement)
-        report = report_of(done, limit=math.inf, accounting="visible", started_s=started_s)
+        report = report_of(done, None, started_s=started_s)
         return result, report
 
-    def enforce(
-        self, messages: Sequence[Any], rule: Literal["seen"] | None = None
-    ) -> tuple[list[Any], EnforcementReport]:
+    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
         """Apply the budget to a message list."""
         started_s = time.perf_counter()
         journal = self._journal
-        options = self.policy.plan_options(journal.store, "running")
+        options = self._plan_options()
+        with self._deciding():
+            turn = self._history.begin(messages)
+
+            def make_plan() -> Plan:
+                self._fill_gaps(messages)
+                return turn.plan(journal, self._with_rule(options), self._token(options))
+
+            done = journal.transact(make_plan, keeps_failed=True)
+            journal.fingerprints = done.plan.fingerprints
+            self._last.set_messages(*turn.looked_at())
+            self._last_body = LastBody()
+            self._keeps_history = False
+            output = turn.rewrite(changes_of(done.plan, done.outcome))
+            self._history.keep(turn, self._token(options))
+            report = report_of(done, options, started_s=started_s, before=turn.sums)
+        return output, report
+
+    def mark_seen(self, messages: Sequence[Any]) -> EnforcementReport:
+        """Keep whatever is undecided in a message list."""
+        started_s = time.perf_counter()
+        journal = self._journal
+        options = self.policy.plan_options(journal.store, "seen")
 
         def make_plan() -> Plan:
             self._fill_gaps(messages)
-            wanted = dataclasses.replace(options, rule=rule or self._current_rule())
-            return core.plan(messages, journal.state.known(journal.fingerprints), wanted)
+            return core.plan(messages, journal.state.known(journal.fingerprints), options)
 
         with self._deciding():
-            done = journal.transact(make_plan, keeps_failed=True, marks_seen=rule == "seen")
+            done = journal.transact(make_plan, keeps_failed=True, marks_seen=True)
             journal.fingerprints = done.plan.fingerprints
-            self._last_messages, self._last_scan = tuple(messages), None
-            if rule is None:
-                self._keeps_history = False
-        output = rewrite(messages, done.plan, done.outcome)
-        report = report_of(
-            done, limit=options.limit, accounting=options.accounting, started_s=started_s
-        )
-        return output, report
+            self._last.set_messages((), 0, tuple(messages))
+            self._last_body = LastBody()
+        return report_of(done, options, started_s=started_s)
 
     def enforce_json(
-        self, body: bytes, put_together: Callable[[JsonScan, Sequence[Change]], _Output]
-    ) -> tuple[_Output, EnforcementReport]:
-        """Apply the budget to a body; ``put_together`` makes the output of scan and changes."""
+        self, body: bytes, output: Output[_Made], rule: Literal["seen"] | None = None
+    ) -> tuple[_Made, EnforcementReport]:
+        """Apply the budget to a body; ``output`` says in which form it goes out."""
         started_s = time.perf_counter()
         check_body(body)
         journal = self._journal
-        options = self.policy.plan_options(journal.store, "running")
+        options = self._plan_options()
         with self._deciding():
-            scan = core.scan_json(body, self._last_scan)
+            # Made anew by `enforce`, so that it is looked up under the lock.
+            last = self._last_body
+            last.begin(body)
             if self._parent_state is not None:
                 self._fill_gaps(pure.scan_json(body).messages)
 
-            def make_plan() -> Plan:
-                rule = self._current_rule()
-                wanted = (
-                    options if rule == options.rule else dataclasses.replace(options, rule=rule)
-                )
-                return core.plan_json(scan, journal.state.known(), wanted)
+            def current_options() -> PlanOptions:
+                return self._with_rule(options) if rule is None else replace(options, rule=rule)
 
-            done = journal.transact(make_plan, keeps_failed=True)
-            self._last_scan, self._last_messages = scan, ()
-            self._keeps_history = False
+            again = None if journal.owes_records else last.report(journal.state, current_options())
+            if again is not None:
+                self._last.set_body(body)
+                made = last.put_together_again(body, output)
+                return made, replace(again, elapsed_s=time.perf_counter() - started_s)
+            done = journal.transact(
+                lambda: last.plan(journal.state, current_options()),
+                keeps_failed=True,
+                marks_seen=rule == "seen",
+            )
+            self._last.set_body(body)
+            if rule is None:
+                self._keeps_history = False
             # Before another call takes over what is known about this body.
-            output = put_together(scan, changes_of(done.plan, done.outcome))
-        report = report_of(
-            done, limit=options.limit, accounting=options.accounting, started_s=started_s
-        )
-        return output, report
+            made = last.put_together(body, changes_of(done.plan, done.outcome), output)
+            report = report_of(done, options, started_s=started_s)
+            last.settle(done.plan, report)
+        return made, report
 
     def withdraw(self) -> tuple[int, Failure | None]:
         """Take back what was kept for the last enforced list and no later group follows.
@@ -239,21 +275,19 @@ class Engine:
             TranscriptError: With ``strict``: it could not be recorded.
         """
         with self._deciding():
-            messages = self._last_messages
-            if self._last_scan is not None:
-                messages = pure.scan_json(self._last_scan.body).messages
-            survey = core.collect(messages, self.policy.is_exempt_tool)
-            last = self._keys_in(group for group in survey.groups if not group.is_followed)
-            # The same result may stand in an earlier group too, and the model has seen that one.
-            seen = set(self._keys_in(group for group in survey.groups if group.is_followed))
-            return self._journal.withdraw(key for key in last if key not in seen)
+            return self._journal.withdraw(
+                self._last.keys(self._journal, self.policy.is_exempt_tool)
+            )
 
-    def _keys_in(self, groups: Iterable[Group]) -> list[Key]:
-        return [
-            Key(candidate.tool_use_id, self._journal.fingerprint(candidate.parts))
-            for group in groups
-            for candidate in group.candidates
-        ]
+    def trim(self) -> None:
+        """Let go of every message, text and body of earlier turns."""
+        with self._deciding():
+            try:
+                self._last.settle(self._journal, self.policy.is_exempt_tool)
+            finally:
+                self._history.forget()
+                self._last_body = LastBody()
+                self._journal.fingerprints = core.FingerprintCache()
 
     @contextmanager
     def _deciding(self) -> Iterator[None]:
@@ -275,6 +309,20 @@ class Engine:
         self._journal.take_over(parent_state, {candidate.tool_use_id for candidate in candidates})
         self._parent_state = None
 
-    def _current_rule(self) -> Rule:
+    def _plan_options(self) -> PlanOptions:
+        if self._fixed_options is not None:
+            return self._fixed_options
+        policy = self.policy
+        options = policy.plan_options(self._journal.store, "running")
+        if policy.redact is None and policy.limits.overrides is None:
+            self._fixed_options = options
+        return options
+
+    def _with_rule(self, options: PlanOptions) -> PlanOptions:
         is_resumed = self._keeps_history and self._journal.has_records
-        return "resumed" if is_resumed else "running"
+        return replace(options, rule="resumed") if is_resumed else options
+
+    def _token(self, options: PlanOptions) -> object:
+        """Return what stays equal as long as the same messages give the same report."""
+        declared = self.policy.declared.version
+        return self._journal.state.token, declared, options.limit, options.accounting

@@ -19,17 +19,13 @@ from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.storing import expected_path, is_json_content
 from toolbudget.budget.summary import report_of
 from toolbudget.errors import ConfigError
-from toolbudget.limits import (
-    MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
-    PREVIEW_SIZE_BYTES,
-    DeclaredLimits,
-    Limits,
-)
+from toolbudget.limits import PREVIEW_SIZE_BYTES, DeclaredLimits, Limits
+from toolbudget.limits.defaults import DEFAULT_MESSAGE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Accounting, Candidate, Plan
+    from toolbudget._core.pure import Accounting, Candidate, Plan, Unit
     from toolbudget.budget.report import EnforcementReport
     from toolbudget.storage.records import ContentReplacementRecord
     from toolbudget.storage.store import ResultStore
@@ -83,7 +79,8 @@ def enforce_tool_result_budget(
     state: ContentReplacementState,
     *,
     store: ResultStore,
-    limit: float = MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+    limit: float = DEFAULT_MESSAGE_LIMIT,
+    unit: Unit = "chars",
     exempt_tools: Collection[str] = frozenset(),
     preview_bytes: int = PREVIEW_SIZE_BYTES,
     accounting: Accounting = "visible",
@@ -94,7 +91,9 @@ def enforce_tool_result_budget(
         messages: Everything the next request would hold. It is never changed.
         state: Earlier decisions; this call's are added after the store.
         store: Where full texts go.
-        limit: Characters that one API user message may show; ``math.inf`` is off.
+        limit: What one API user message may show, in the unit; ``math.inf`` is off. By default that
+            of ``Limits``: 200,000 characters or bytes, 50,000 tokens.
+        unit: What the limit counts: ``chars``, ``tokens`` (an estimate) or ``bytes`` (UTF-8).
         exempt_tools: Tools that the limit does not touch.
         preview_bytes: Size of a preview in UTF-8 bytes.
         accounting: ``visible`` counts previews; ``originals`` does not.
@@ -120,7 +119,16 @@ def enforce_tool_result_budget(
     return _enforce(
         messages,
         Journal(store=store, state=state),
-        _plan_options(store, limit, exempt_tools, preview_bytes, accounting),
+        _plan_options(
+            store,
+            exempt_tools,
+            Limits(
+                max_message_chars=limit,
+                unit=unit,
+                preview_bytes=preview_bytes,
+                accounting=accounting,
+            ),
+        ),
     )
 
 
@@ -130,7 +138,8 @@ def apply_tool_result_budget(
     *,
     store: ResultStore,
     transcript: Transcript | None = None,
-    limit: float = MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+    limit: float = DEFAULT_MESSAGE_LIMIT,
+    unit: Unit = "chars",
     exempt_tools: Collection[str] = frozenset(),
     preview_bytes: int = PREVIEW_SIZE_BYTES,
     accounting: Accounting = "visible",
@@ -143,6 +152,7 @@ def apply_tool_result_budget(
         store: Where full texts go.
         transcript: Where this call's decisions are recorded before they are handed out.
         limit: As for :func:`enforce_tool_result_budget`.
+        unit: As for :func:`enforce_tool_result_budget`.
         exempt_tools: As for :func:`enforce_tool_result_budget`.
         preview_bytes: As for :func:`enforce_tool_result_budget`.
         accounting: As for :func:`enforce_tool_result_budget`.
@@ -165,20 +175,32 @@ def apply_tool_result_budget(
         state=state,
         recorder=None if transcript is None else _recorder_of(transcript),
     )
-    options = _plan_options(store, limit, exempt_tools, preview_bytes, accounting)
+    options = _plan_options(
+        store,
+        exempt_tools,
+        Limits(
+            max_message_chars=limit, unit=unit, preview_bytes=preview_bytes, accounting=accounting
+        ),
+    )
     return _enforce(messages, journal, options).messages
 
 
 def maybe_persist_large_tool_result(
-    block: Mapping[str, Any], *, tool_name: str, limit: float, store: ResultStore
+    block: Mapping[str, Any],
+    *,
+    tool_name: str,
+    limit: float,
+    store: ResultStore,
+    unit: Unit = "chars",
 ) -> dict[str, Any]:
     """Check one result when its tool has run, without any state (the gate).
 
     Args:
         block: A ``tool_result`` block. It is never changed.
         tool_name: The tool that made it.
-        limit: Characters that stay as they are; ``math.inf`` exempts.
+        limit: What stays as it is, in the unit; ``math.inf`` exempts.
         store: Where a larger text goes.
+        unit: What the limit counts: ``chars``, ``tokens`` (an estimate) or ``bytes`` (UTF-8).
 
     Returns:
         The same object, or a copy with a new ``content``.
@@ -194,7 +216,7 @@ def maybe_persist_large_tool_result(
         ... )["content"]
         '(Bash completed with no output)'
     """
-    policy = Policy(Limits(tools={tool_name: limit}), DeclaredLimits())
+    policy = Policy(Limits(tools={tool_name: limit}, unit=unit), DeclaredLimits())
     engine = Engine(Journal(store=store), policy, keeps_history=False)
     result, _ = engine.gate(block, tool_name, declared_limit=None, caller=None)
     return result
@@ -343,9 +365,7 @@ def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) ->
         return core.plan(messages, journal.state.known(), options)
 
     done = journal.transact(make_plan, keeps_failed=True)
-    report = report_of(
-        done, limit=options.limit, accounting=options.accounting, started_s=started_s
-    )
+    report = report_of(done, options, started_s=started_s)
     return Enforcement(
         messages=rewrite(messages, done.plan, done.outcome),
         newly_replaced=report.newly_replaced,
@@ -353,18 +373,12 @@ def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) ->
     )
 
 
-def _plan_options(
-    store: ResultStore,
-    limit: float,
-    exempt_tools: Collection[str],
-    preview_bytes: int,
-    accounting: Accounting,
-) -> PlanOptions:
+def _plan_options(store: ResultStore, exempt_tools: Collection[str], limits: Limits) -> PlanOptions:
     if isinstance(exempt_tools, str):
         raise ConfigError(f"exempt_tools (argument) must be a collection: {exempt_tools!r}")
-    limits = Limits(max_message_chars=limit, preview_bytes=preview_bytes, accounting=accounting)
     return PlanOptions(
         limit=limits.max_message_chars,
+        unit=limits.unit,
         preview_bytes=limits.preview_bytes,
         accounting=limits.accounting,
         expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),

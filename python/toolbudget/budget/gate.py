@@ -27,7 +27,7 @@ from toolbudget.budget.report import Failure
 from toolbudget.budget.storing import expected_path, is_json_content
 
 if TYPE_CHECKING:
-    from toolbudget._core.pure import Fingerprint
+    from toolbudget._core.pure import Fingerprint, Unit
     from toolbudget.budget.state import ContentReplacementState
     from toolbudget.storage.store import ResultStore
 
@@ -43,16 +43,18 @@ class GateOptions:
     """What the gate needs to know beside the block.
 
     Attributes:
-        limit_chars: The largest size that stays as it is.
+        limit: The largest size that stays as it is, in the unit.
+        unit: What the limit counts.
         is_exempt: The tool's limit is infinite.
         preview_bytes: Size of the preview.
         reader_hint: A line about the host's own reader.
         redact: Changes a text before it is stored or previewed.
     """
 
-    limit_chars: float
+    limit: float
     is_exempt: bool
     preview_bytes: int
+    unit: Unit = "chars"
     reader_hint: str | None = None
     redact: Callable[[str], str] | None = None
 
@@ -135,7 +137,7 @@ def judge_result(  # noqa: PLR0911 - one return for each rule, in their order
         return Verdict(block, "reference")
     if options.is_exempt or is_exempt_block(block, tool_name) or is_call_for_code(caller):
         return Verdict(block, "exempt")
-    if candidate.size <= options.limit_chars:
+    if core.measure(parts, options.unit) <= options.limit:
         return Verdict(block, "fits")
     return _choose(block, candidate, Key(tool_use_id, fingerprint(parts)), options, store)
 

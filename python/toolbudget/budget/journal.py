@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
@@ -50,6 +51,7 @@ class Transaction:
     def follow(self, plan: Plan) -> None:
         """Take another plan instead; until something is stored, every choice counts as kept."""
         self.plan = plan
+        self.kept = list(plan.kept)
         self.outcome = StoreOutcome(kept=list(plan.choices))
         self.failures: list[Failure] = []
         self.fix()
@@ -60,7 +62,6 @@ class Transaction:
         A plan makes its items when they are looked at, which may fail. After the record is written
         nothing may.
         """
-        self.kept = list(self.plan.kept)
         self._decisions = list(self._each_decision())
 
     def decisions(self) -> Sequence[tuple[Key, str | None]]:
@@ -72,8 +73,7 @@ class Transaction:
             yield adoption.key, adoption.replacement
         for item in self.outcome.replaced:
             yield item.choice.key, item.replacement
-        for key in self.kept:
-            yield key, None
+        yield from zip(self.kept, repeat(None), strict=False)
         if self._keeps_failed:
             for choice in self.outcome.kept:
                 yield choice.key, None
@@ -159,11 +159,10 @@ class Journal:
             self._store(transaction)
         else:
             self._store_and_record(recorder, transaction, make_plan, marks_seen=marks_seen)
-        for key, replacement in transaction.decisions():
-            self.state.decide(key, replacement)
+        self.state.decide_all(transaction.decisions())
         if marks_seen:
             self._marked_seen.update(transaction.kept)
-        new_entries = (item.record() for item in transaction.outcome.replaced)
+        new_entries = (item.record for item in transaction.outcome.replaced)
         self._note_files(new_entries, self._session_id)
         if recorder is not None:
             recorder.settle()
@@ -325,7 +324,7 @@ class Journal:
         *,
         marks_seen: bool,
     ) -> None:
-        replacements = [item.record() for item in transaction.outcome.replaced]
+        replacements = [item.record for item in transaction.outcome.replaced]
         made = {item.choice.key for item in transaction.outcome.replaced}
         kept: dict[Key, None] = {}
         for key, replacement in (*recorder.unrecorded.items(), *transaction.decisions()):

@@ -34,24 +34,26 @@ class Policy:
 
     def gate_options(self, tool_name: str) -> GateOptions:
         """Return what the gate needs for a result of one tool."""
-        declared_chars = self.declared.for_tool(tool_name)
+        declared = self._declared(tool_name)
         return GateOptions(
-            limit_chars=self.limits.for_tool(tool_name, declared_chars),
-            is_exempt=self.limits.is_exempt(tool_name, declared_chars),
+            limit=self.limits.for_tool(tool_name, declared),
+            is_exempt=self.limits.is_exempt(tool_name, declared),
+            unit=self.limits.unit,
             preview_bytes=self.limits.preview_bytes,
             reader_hint=self.limits.reader_hint,
             redact=None if self.redact is None else OncePerText(self.redact),
         )
 
-    def limit_chars(self, tool_name: str) -> float:
-        """Tell how large a result of one tool may be."""
-        return self.limits.for_tool(tool_name, self.declared.for_tool(tool_name))
+    def limit(self, tool_name: str) -> float:
+        """Tell how large a result of one tool may be, in the unit of the limits."""
+        return self.limits.for_tool(tool_name, self._declared(tool_name))
 
     def plan_options(self, store: ResultStore, rule: Rule) -> PlanOptions:
         """Return what a plan needs."""
         return PlanOptions(
             limit=self.limits.message_limit(),
             preview_bytes=self.limits.preview_bytes,
+            unit=self.limits.unit,
             accounting=self.limits.accounting,
             reader_hint=self.limits.reader_hint,
             redact=None if self.redact is None else OncePerText(self.redact),
@@ -63,4 +65,7 @@ class Policy:
 
     def is_exempt_tool(self, tool_name: str) -> bool:
         """Tell whether neither limit touches a tool's results."""
-        return self.limits.is_exempt(tool_name, self.declared.for_tool(tool_name))
+        return self.limits.is_exempt(tool_name, self._declared(tool_name))
+
+    def _declared(self, tool_name: str) -> float:
+        return self.declared.for_tool(tool_name, self.limits.unit)

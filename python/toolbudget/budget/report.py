@@ -71,7 +71,8 @@ class EnforcementReport:
         skipped_by_reason: The same by reason.
         chars_before: Characters of all text results as given.
         chars_after: The same as handed out.
-        over_limit_chars: By how much groups still exceed the limit, summed.
+        over_limit_chars: By how much groups still exceed the limit, summed: in the unit of the
+            limit, which is characters by default.
         bytes_stored: Bytes newly written to the store.
         failures: What could not be done.
         newly_replaced: The records of the newly replaced results.

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
-from toolbudget.budget.bodies import Bodies
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
+from toolbudget.budget.requests import Requests
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
 from toolbudget.budget.state import ContentReplacementState
@@ -25,13 +25,12 @@ from toolbudget.limits import DeclaredLimits, Limits, durability_from_environmen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from toolbudget.budget.report import Event
     from toolbudget.storage._files import Durability
     from toolbudget.storage.record_log import RecordLog
-    from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
     from toolbudget.storage.store import ResultStore
 
@@ -40,7 +39,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session(Bodies):
+class Session(Requests):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.
@@ -97,6 +96,7 @@ class Session(Bodies):
         on_event: Callable[[Event], object] | None = None,
         strict: bool = False,
         unrecorded: Literal["history", "fresh"] = "history",
+        history: Literal["verified", "append_only"] = "verified",
     ) -> Self:
         """Open a conversation: a new one, or one that goes on from its records.
 
@@ -126,6 +126,10 @@ class Session(Bodies):
             unrecorded: What a result without a record is in the first enforcement of a resumed
                 conversation: ``"history"`` keeps what a later assistant message has answered,
                 ``"fresh"`` decides about all of them.
+            history: ``"verified"`` looks at every message in every turn, so that no edit in place
+                is missed. ``"append_only"`` is the host's promise not to change a message in place,
+                nor what was made of it, once an assistant message follows; then a turn costs what
+                is new. Other messages, fewer or in another order are noticed by both.
 
         Raises:
             ConfigError: An argument or environment variable cannot be used.
@@ -148,6 +152,7 @@ class Session(Bodies):
             on_event=on_event,
             is_strict=strict,
             unrecorded=unrecorded,
+            history=history,
         )
         return cls._resume(Home.at(root, session_id, agent_id), settings, parent)
 
@@ -162,7 +167,9 @@ class Session(Bodies):
             if log.skipped:
                 logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
             keeps_history = settings.unrecorded == "history"
-            engine = Engine(journal, settings.policy, keeps_history=keeps_history)
+            engine = Engine(
+                journal, settings.policy, keeps_history=keeps_history, history=settings.history
+            )
             if parent is not None:
                 state = parent.state if isinstance(parent, Session) else parent.clone()
                 engine.expect_gaps(state)
@@ -280,84 +287,6 @@ class Session(Bodies):
         self._reports.set(report)
         return result
 
-    def enforce(self, messages: Sequence[Any]) -> list[Any]:
-        """Apply the budget to a message list; what comes back is the only thing to send.
-
-        Args:
-            messages: Everything that the next request would hold, as the host keeps it. Neither the
-                list nor anything in it is changed.
-
-        Returns:
-            The list itself if nothing is to be changed, else a new one that shares every unchanged
-            message.
-
-        Raises:
-            InvalidMessageError: ``messages`` cannot be a message list.
-            StoreError: With ``strict``, when storing failed.
-            TranscriptError: With ``strict``, when recording failed.
-        """
-        output, report = self._enforce(messages)
-        self._reports.set(report)
-        return output
-
-    async def aenforce(self, messages: Sequence[Any]) -> list[Any]:
-        """Do what :meth:`enforce` does without blocking the event loop."""
-        output, report = await asyncio.to_thread(self._enforce, messages)
-        self._reports.set(report)
-        return output
-
-    def mark_seen(self, messages: Sequence[Any]) -> None:
-        """Adopt a running conversation: every undecided text result in it is kept from now on.
-
-        Results that another program's record names follow that record.
-
-        Raises:
-            InvalidMessageError: ``messages`` cannot be a message list.
-            TranscriptError: With ``strict``, when recording failed.
-        """
-        _, report = self._enforce(messages, rule="seen")
-        self._reports.set(report)
-
-    def withdraw(self) -> int:
-        """Take back what was kept for a request that the provider did not accept.
-
-        Call it when the last request was refused (413, prompt too long): every kept decision about
-        a result of the last enforced list that no later group follows is taken back, so that the
-        next :meth:`enforce` may replace it. Replaced results stay replaced, and what
-        :meth:`mark_seen` kept stays kept.
-
-        Returns:
-            How many results may be replaced now. With the same limits they are kept again, so lower
-            one first (``Limits(overrides=…)``). 0 also if nothing was enforced since opening.
-
-        Raises:
-            TranscriptError: With ``strict``, when it could not be recorded; then nothing changed.
-
-        Example:
-            >>> import tempfile, toolbudget
-            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
-            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "kept"}
-            >>> history = session.enforce([{"role": "user", "content": [block]}])
-            >>> session.withdraw()
-            1
-            >>> session.state
-            ContentReplacementState(replaced=0, kept=0)
-        """
-        self._check_open()
-        withdrawn, failure = self._engine.withdraw()
-        report = EnforcementReport(failures=() if failure is None else (failure,))
-        announce(report, self._settings.on_event)
-        self._reports.set(report)
-        return withdrawn
-
-    def adopt_records(self, records: Iterable[ParsedRecord]) -> None:
-        """Take over decisions that are recorded somewhere else than under this session's root.
-
-        What this session has decided stands before them. Those of another program are bound to a
-        text, and recorded, at their first application.
-        """
-        self._engine.apply_records(records)
-
     @property
     def state(self) -> ContentReplacementState:
         """A copy of every decision so far."""
@@ -430,11 +359,3 @@ class Session(Bodies):
         result, report = self._engine.gate(block, tool_name, declared_limit, caller)
         announce(report, self._settings.on_event)
         return result, report
-
-    def _enforce(
-        self, messages: Sequence[Any], rule: Literal["seen"] | None = None
-    ) -> tuple[list[Any], EnforcementReport]:
-        self._check_open()
-        output, report = self._engine.enforce(messages, rule)
-        announce(report, self._settings.on_event)
-        return output, report

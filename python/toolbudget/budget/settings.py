@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from toolbudget.budget.history import HISTORY_MODES
 from toolbudget.errors import ConfigError, InvalidMessageError
 from toolbudget.limits import Limits
 from toolbudget.storage.json_lines import survives_json
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from toolbudget.budget.history import HistoryMode
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import Event
     from toolbudget.storage._files import Durability
@@ -36,6 +38,7 @@ class Settings:
     on_event: Callable[[Event], object] | None = None
     is_strict: bool = False
     unrecorded: Unrecorded = "history"
+    history: HistoryMode = "verified"
 
     def __post_init__(self) -> None:
         """Refuse what could only fail later, in the middle of a conversation.
@@ -50,6 +53,7 @@ class Settings:
         _check_hook("redact", self.policy.redact)
         _check_hook("on_event", self.on_event)
         check_choice("unrecorded", self.unrecorded, ("history", "fresh"))
+        check_choice("history", self.history, HISTORY_MODES)
 
     def for_child(self, *, is_ephemeral: bool) -> Settings:
         """Return the same settings for a fork or sub-agent, whose tools may declare their own."""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
 from toolbudget import _core as core
+from toolbudget._core import pure
 from toolbudget._core.pure import Fingerprint, Key, Known
 from toolbudget.errors import TranscriptError
 
@@ -41,7 +42,15 @@ class ContentReplacementState:
         (frozenset(), {})
     """
 
-    __slots__ = ("_by_id", "_by_length", "_epoch", "_latest", "_unapplied")
+    __slots__ = (
+        "_by_id",
+        "_by_length",
+        "_changes",
+        "_epoch",
+        "_latest",
+        "_unapplied",
+        "_unframed",
+    )
 
     def __init__(self) -> None:
         """Start without any decision."""
@@ -51,6 +60,22 @@ class ContentReplacementState:
         self._unapplied: dict[str, str] = {}
         # A decision stays for good, unless it is taken back: then this is another object.
         self._epoch = object()
+        self._unframed = 0
+        self._changes = 0
+
+    @property
+    def token(self) -> tuple[object, int]:
+        """What stays equal as long as nothing has changed about results that are decided.
+
+        A decision may be taken back. And a result that was kept counts as a reference once a
+        replacement of the same text is known, if it does not look like one by itself.
+        """
+        return self._epoch, self._unframed
+
+    @property
+    def changes(self) -> int:
+        """How often anything has changed: as long as it is the same, so are all answers."""
+        return self._changes
 
     @property
     def decisions(self) -> Mapping[Key, str | None]:
@@ -105,13 +130,31 @@ class ContentReplacementState:
         by_fingerprint = self._by_id.setdefault(key.tool_use_id, {})
         if key.fingerprint in by_fingerprint:
             return
+        self._changes += 1
         by_fingerprint[key.fingerprint] = replacement
         if replacement is None:
             return
         self._latest[key.tool_use_id] = replacement
         self._by_length.setdefault(len(replacement), set()).add(replacement)
+        # The pure one: nothing may fail between two decisions of one record.
+        self._unframed += not pure.is_framed_reference(replacement)
         if self._unapplied.get(key.tool_use_id) == replacement:
             del self._unapplied[key.tool_use_id]
+
+    def decide_all(self, decisions: Iterable[tuple[Key, str | None]]) -> None:
+        """Take decisions over one by one, as :meth:`decide` does; most of them keep a result."""
+        by_id = self._by_id
+        self._changes += 1
+        for key, replacement in decisions:
+            if replacement is not None:
+                self.decide(key, replacement)
+                continue
+            tool_use_id, fingerprint = key
+            by_fingerprint = by_id.get(tool_use_id)
+            if by_fingerprint is None:
+                by_id[tool_use_id] = {fingerprint: None}
+            else:
+                by_fingerprint.setdefault(fingerprint, None)
 
     def withdraw(self, keys: Iterable[Key]) -> None:
         """Take kept decisions back; replaced ones stay."""
@@ -119,6 +162,7 @@ class ContentReplacementState:
             by_fingerprint = self._by_id.get(key.tool_use_id)
             if by_fingerprint is None or by_fingerprint.get(key.fingerprint, "") is not None:
                 continue
+            self._changes += 1
             self._epoch = object()
             del by_fingerprint[key.fingerprint]
             if not by_fingerprint:
@@ -149,6 +193,7 @@ class ContentReplacementState:
         """Await the text that another program's replacement is to be bound to."""
         if len(replacement) > core.REFERENCE_MAX_CHARS:
             return
+        self._changes += 1
         if replacement in self.decisions_about(tool_use_id).values():
             # It has met its text, and stands before whatever was recorded earlier about the id.
             self._unapplied.pop(tool_use_id, None)

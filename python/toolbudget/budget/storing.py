@@ -31,19 +31,23 @@ class Replaced:
     choice: Choice
     replacement: str
     stored: StoredResult
+    record: ContentReplacementRecord
+    """The entry that a record holds about it."""
 
-    def record(self) -> ContentReplacementRecord:
-        """Return the entry that a record holds about it."""
-        key = self.choice.key
-        return ContentReplacementRecord(
+    @classmethod
+    def of(cls, choice: Choice, replacement: str, stored: StoredResult) -> Replaced:
+        """Make it with its entry."""
+        key = choice.key
+        record = ContentReplacementRecord(
             kind="tool-result",
             tool_use_id=key.tool_use_id,
-            replacement=self.replacement,
+            replacement=replacement,
             size=key.fingerprint.size_chars,
             hash=key.fingerprint.hash,
-            file=PurePath(self.stored.path).name,
-            file_digest=self.stored.digest,
+            file=_as_path(stored.path).name,
+            file_digest=stored.digest,
         )
+        return cls(choice, replacement, stored, record)
 
 
 @dataclass(slots=True)
@@ -100,7 +104,7 @@ def store_choices(
         if len(replacement) >= choice.size:
             outcome.kept.append(choice)
             continue
-        outcome.replaced.append(Replaced(choice, replacement, stored))
+        outcome.replaced.append(Replaced.of(choice, replacement, stored))
     return outcome
 
 
@@ -133,11 +137,16 @@ def _checked(outcome: object) -> StoredResult | Exception:
         return outcome
     if not isinstance(outcome, StoredResult):
         raise TypeError(f"store gave no StoredResult but a {type(outcome).__name__}")
-    PurePath(outcome.path)
+    _as_path(outcome.path)
     if type(outcome.size_bytes) is not int or not isinstance(outcome.digest, str):
         raise TypeError(f"store gave a result with odd fields: {outcome!r}")
     refuse_unshowable(outcome.shown_path, "shown_path of a stored result")
     return outcome
+
+
+def _as_path(path: str | PurePath) -> PurePath:
+    """Make a path of what a host's own store may have given as text."""
+    return path if isinstance(path, PurePath) else PurePath(path)
 
 
 def _as_store_error(error: Exception, tool_use_id: str, store: ResultStore) -> StoreError:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolbudget.cli.source import Format
+    from toolbudget.limits import Unit
 
 __all__ = ["command"]
 
@@ -66,6 +67,14 @@ __all__ = ["command"]
     help="Characters that all results of one API message may have together; else"
     " TOOLBUDGET_MAX_MESSAGE_CHARS, else 200000.",
 )
+@click.option(
+    "--unit",
+    "limit_unit",
+    type=click.Choice(["chars", "tokens", "bytes"]),
+    default="chars",
+    show_default=True,
+    help="What the limits count; tokens are an estimate, with defaults of 12500 and 50000.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
 def command(
     *,
@@ -78,6 +87,7 @@ def command(
     no_exempt: tuple[str, ...],
     max_result_chars: float | None,
     max_message_chars: float | None,
+    limit_unit: Unit,
     force: bool,
 ) -> int:
     """Store the large tool results of INPUT and replace them by previews.
@@ -102,6 +112,7 @@ def command(
         no_exempt=no_exempt,
         max_result_chars=max_result_chars,
         max_message_chars=max_message_chars,
+        limit_unit=limit_unit,
         force=force,
     )
     with _warnings_shown(), show_progress() as progress:

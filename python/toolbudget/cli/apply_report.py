@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolbudget.cli.judging import GroupSummary, ReplacedResult, Results
     from toolbudget.cli.overview import Overview
     from toolbudget.cli.source import Format, Unit
+    from toolbudget.limits import Unit as LimitUnit
 
 __all__ = ["ApplyReport", "SessionIdSource", "failure_text"]
 
@@ -40,6 +41,7 @@ class ApplyReport:
         results: What came of its results.
         new_files: Full texts that were newly written.
         new_bytes: Their bytes.
+        limit_unit: What the limits count.
     """
 
     input_path: str
@@ -56,6 +58,7 @@ class ApplyReport:
     results: Results
     new_files: int
     new_bytes: int
+    limit_unit: LimitUnit = "chars"
 
     @property
     def saved_chars(self) -> int:
@@ -90,7 +93,8 @@ class ApplyReport:
         ``chars_before``, ``chars_after``: text of all results; ``estimated_tokens_saved``;
         ``decided_earlier``: results that an earlier run over this root had decided;
         ``files_stored``, ``bytes_stored``: what is new in ``results_directory``;
-        ``over_limit_chars``: by how much groups still exceed the limit; ``failures``.
+        ``over_limit_chars``: by how much groups still exceed the limit, in ``limit_unit``;
+        ``failures``.
         """
         results, overview = self.results, self.overview
         new = Counter(item.group for item in results.replaced if item.is_new)
@@ -128,6 +132,7 @@ class ApplyReport:
             "files_stored": self.new_files,
             "bytes_stored": self.new_bytes,
             "over_limit_chars": results.over_limit_chars,
+            "limit_unit": self.limit_unit,
             "failures": [
                 {
                     "stage": failure.stage,

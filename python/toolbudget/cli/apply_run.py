@@ -17,6 +17,7 @@ from toolbudget.cli.window import cut_windows
 from toolbudget.cli.workspace import Workspace, default_root
 from toolbudget.cli.writing import OutputFile, OutputTakenError, output_chunks, splices_of
 from toolbudget.limits import DEFAULT_DECLARED_LIMIT_CHARS, DeclaredLimits, Limits
+from toolbudget.limits.defaults import DefaultLimit
 
 if TYPE_CHECKING:
     from toolbudget.budget.session import Session
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from toolbudget.cli.progress import Progress
     from toolbudget.cli.reading import Input
     from toolbudget.cli.source import Format, Source
-    from toolbudget.limits import LimitsArguments
+    from toolbudget.limits import LimitsArguments, Unit
 
 __all__ = ["ApplyOptions", "run"]
 
@@ -49,6 +50,7 @@ class ApplyOptions:
     no_exempt: tuple[str, ...] = ()
     max_result_chars: float | None = None
     max_message_chars: float | None = None
+    limit_unit: Unit = "chars"
     force: bool = False
 
     def limits(self) -> Limits:
@@ -57,7 +59,7 @@ class ApplyOptions:
         Raises:
             ConfigError: The environment holds a value that cannot be used.
         """
-        given: LimitsArguments = {}
+        given: LimitsArguments = {"unit": self.limit_unit}
         if self.max_result_chars is not None:
             given["max_result_chars"] = self.max_result_chars
         if self.max_message_chars is not None:
@@ -65,8 +67,9 @@ class ApplyOptions:
         return Limits.from_environment(**given)
 
     def declared_limits(self) -> dict[str, float]:
-        """Return the limits in characters that the options declare for tools."""
-        return dict.fromkeys(self.no_exempt, DEFAULT_DECLARED_LIMIT_CHARS)
+        """Return the limits that the options declare for tools, in the unit."""
+        default = DefaultLimit(DEFAULT_DECLARED_LIMIT_CHARS)
+        return dict.fromkeys(self.no_exempt, default.in_unit(self.limit_unit))
 
 
 def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
@@ -113,6 +116,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
         results=results,
         new_files=store.new_files,
         new_bytes=store.new_bytes,
+        limit_unit=options.limit_unit,
     )
 
 

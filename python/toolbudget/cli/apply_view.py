@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["show_report"]
 
 _MAX_LISTED: Final = 10
+_NOUNS: Final = {"chars": "character", "tokens": "estimated token", "bytes": "byte"}
 _MAX_ROWS: Final = 40
 # Between two columns of the table.
 _GAP_COLUMNS: Final = 2
@@ -208,7 +209,9 @@ def _facts(report: ApplyReport) -> Iterator[_Fact]:
         whoever = "had been decided by an earlier run over this root, whatever the limits are now"
         yield _Fact("Earlier", f"{earlier} {whoever}; another --root starts anew")
     if results.over_limit_chars:
-        over = f"{count(results.over_limit_chars, 'character')} over the message limit"
+        over = (
+            f"{count(results.over_limit_chars, _NOUNS[report.limit_unit])} over the message limit"
+        )
         yield _Fact("Over", f"{over}: nothing that is left can be replaced", "yellow")
     for failure in results.failures[:_MAX_LISTED]:
         yield _Fact("Failed", printable(failure_text(failure)), "red")

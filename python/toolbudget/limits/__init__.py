@@ -9,6 +9,7 @@ from toolbudget.limits.defaults import (
     DEFAULT_MAX_RESULT_SIZE_CHARS,
     MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
     PREVIEW_SIZE_BYTES,
+    Unit,
     built_in_declared_limit,
 )
 from toolbudget.limits.environment import (
@@ -33,6 +34,7 @@ __all__ = [
     "OverrideProvider",
     "Overrides",
     "PreviewStyle",
+    "Unit",
     "built_in_declared_limit",
     "durability_from_environment",
 ]

@@ -10,6 +10,8 @@ from toolbudget.limits.validation import named_limits, positive_number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolbudget.limits.defaults import Unit
+
 __all__ = ["DeclaredLimits"]
 
 
@@ -28,22 +30,28 @@ class DeclaredLimits:
         (40000, 100000, 30000)
     """
 
-    __slots__ = ("_limits",)
+    __slots__ = ("_limits", "version")
 
     def __init__(self, declared_limits: Mapping[str, float] | None = None) -> None:
-        """Take the host's limits in characters by tool name; ``math.inf`` exempts a tool.
+        """Take the host's limits by tool name; ``math.inf`` exempts a tool.
 
         Raises:
             ConfigError: It is no mapping, a name is no text, or a limit is no positive number.
         """
+        self.version = 0
+        """Another number after each declaration that changed something."""
         self._limits: dict[str, float] = {}
         if declared_limits is not None:
             self._limits = named_limits(declared_limits, "declared_limits")
 
-    def for_tool(self, name: str) -> float:
-        """Give the declared limit of a tool in characters, ``math.inf`` if it is a reader."""
+    def for_tool(self, name: str, unit: Unit = "chars") -> float:
+        """Give the declared limit of a tool, ``math.inf`` if it is a reader.
+
+        What the host has declared counts in the unit of its limits, whichever that is; ``unit``
+        says which one a built-in limit is wanted in.
+        """
         declared = self._limits.get(name)
-        return built_in_declared_limit(name) if declared is None else declared
+        return built_in_declared_limit(name, unit) if declared is None else declared
 
     def copy(self) -> DeclaredLimits:
         """Give an equal object that goes on separately."""
@@ -56,5 +64,7 @@ class DeclaredLimits:
             ConfigError: The limit is no positive number.
         """
         number = positive_number(declared_limit, "declared_limit")
-        self._limits[name] = number
+        if self._limits.get(name) != number:
+            self._limits[name] = number
+            self.version += 1
         return number

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypeAlias, TypedDict, Unpack, get_args
 
 from toolbudget.limits.defaults import (
-    DEFAULT_MAX_RESULT_SIZE_CHARS,
-    MAX_TOOL_RESULTS_PER_MESSAGE_CHARS,
+    DEFAULT_MESSAGE_LIMIT,
+    DEFAULT_RESULT_LIMIT,
     PREVIEW_SIZE_BYTES,
+    DefaultLimit,
+    Unit,
     built_in_declared_limit,
 )
 from toolbudget.limits.display import shown
@@ -32,6 +34,7 @@ __all__ = ["Accounting", "Limits", "LimitsArguments"]
 
 Accounting: TypeAlias = Literal["visible", "originals"]
 _ACCOUNTINGS: Final[tuple[Accounting, ...]] = get_args(Accounting)
+_UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
 
 class LimitsArguments(TypedDict, total=False):
@@ -43,6 +46,7 @@ class LimitsArguments(TypedDict, total=False):
     accounting: Accounting
     preview_style: PreviewStyle
     reader_hint: str | None
+    unit: Unit
     tools: Mapping[str, float]
     overrides: OverrideProvider | None
 
@@ -64,19 +68,26 @@ class Limits(_ReadsOverrides):
     fractions, numpy scalars) and kept as plain ``int`` or ``float``. ``math.inf`` is the one way to
     switch a limit off. Other limits never change a decision that has been made.
 
+    All limits are in one ``unit``, those of ``tools``, of ``overrides`` and of a host's
+    declarations too; the names say characters because that is the default. Which results are chosen
+    first, and whether a replacement is shorter, is always a matter of characters.
+
     Attributes:
-        max_result_chars: Characters one result may have; a tool that declares less keeps its own
-            limit. With ``math.inf`` a single result of any size passes, unless ``tools`` or an
-            override names its tool.
-        max_message_chars: Characters that all results of one API user message may have together,
-            with the previews of those that are replaced; ``math.inf`` switches this limit off.
+        max_result_chars: Characters, or what ``unit`` says, that one result may have; a tool that
+            declares less keeps its own limit. With ``math.inf`` a single result of any size passes,
+            unless ``tools`` or an override names its tool.
+        max_message_chars: What all results of one API user message may have together, with the
+            previews of those that are replaced; ``math.inf`` switches this limit off.
         preview_bytes: UTF-8 bytes of the original that a replacement shows at most; at least 1.
         accounting: ``"visible"`` counts replacements with their length, ``"originals"`` does not
             count them.
         preview_style: How the preview is chosen; ``"head"`` shows the beginning.
         reader_hint: A line for the model that names the host's own reader of stored results, such
             as ``"Use read_result to see more"``. With ``None`` no tool is named.
-        tools: Characters by tool name, before every other rule; ``math.inf`` exempts a tool, and a
+        unit: What the limits count: ``"chars"`` (code points), ``"tokens"`` as
+            :func:`toolbudget.tokens.estimate_tokens` estimates them (defaults 12,500 and 50,000;
+            built-in limits of tools are divided by 4) or ``"bytes"`` of UTF-8.
+        tools: Limits by tool name, before every other rule; ``math.inf`` exempts a tool, and a
             number ends the exemption of one that has it by declaration. Copied, and read-only.
         overrides: Where limits that change at run time come from: a mapping
             ``{"tools": {name: limit}, "message": limit}``, kept as it is and read anew at each
@@ -92,14 +103,17 @@ class Limits(_ReadsOverrides):
         >>> limits = Limits(max_result_chars=20_000, tools={"WebFetch": math.inf})
         >>> limits.for_tool("Bash"), limits.for_tool("WebFetch")
         (20000, inf)
+        >>> Limits(unit="tokens").max_result_chars, Limits(unit="tokens").for_tool("Bash")
+        (12500, 7500)
     """
 
-    max_result_chars: float = DEFAULT_MAX_RESULT_SIZE_CHARS
-    max_message_chars: float = MAX_TOOL_RESULTS_PER_MESSAGE_CHARS
+    max_result_chars: float = DEFAULT_RESULT_LIMIT
+    max_message_chars: float = DEFAULT_MESSAGE_LIMIT
     preview_bytes: int = PREVIEW_SIZE_BYTES
     accounting: Accounting = "visible"
     preview_style: PreviewStyle = "head"
     reader_hint: str | None = None
+    unit: Unit = "chars"
     tools: Mapping[str, float] = NO_TOOL_LIMITS
     # Not part of the hash, because a mapping has none; equal limits still hash alike.
     overrides: OverrideProvider | None = field(default=None, hash=False)
@@ -107,8 +121,11 @@ class Limits(_ReadsOverrides):
     def __post_init__(self) -> None:
         """Check every field, and keep numbers and names in their plain form."""
         keep = functools.partial(object.__setattr__, self)
+        keep("unit", choice(self.unit, "unit", _UNITS))
         for name in ("max_result_chars", "max_message_chars"):
-            keep(name, positive_number(getattr(self, name), name))
+            limit = getattr(self, name)
+            is_default = isinstance(limit, DefaultLimit)
+            keep(name, limit.in_unit(self.unit) if is_default else positive_number(limit, name))
         keep("preview_bytes", positive_whole_number(self.preview_bytes, "preview_bytes"))
         keep("accounting", choice(self.accounting, "accounting", _ACCOUNTINGS))
         keep("preview_style", choice(self.preview_style, "preview_style", PREVIEW_STYLES))
@@ -163,7 +180,7 @@ class Limits(_ReadsOverrides):
     def for_tool(
         self, name: str, declared: float | None = None, *, overrides: Overrides | None = None
     ) -> float:
-        """Give the characters that one result of a tool may have.
+        """Give what one result of a tool may have, in the unit.
 
         The first that applies: ``tools[name]``; infinite, if the tool is declared so; a valid
         override for the tool; infinite, if ``max_result_chars`` is; the smaller of the declared
@@ -183,22 +200,22 @@ class Limits(_ReadsOverrides):
             >>> limits.for_tool("Bash"), limits.for_tool("Read"), limits.for_tool("Fetch", 1_000)
             (90000, inf, 1000)
         """
-        declared_chars = _declared_chars(name, declared)
-        own_chars = self.tools.get(name)
-        if own_chars is not None:
-            return own_chars
-        if declared_chars == math.inf:
+        declared_limit = self._declared(name, declared)
+        own_limit = self.tools.get(name)
+        if own_limit is not None:
+            return own_limit
+        if declared_limit == math.inf:
             return math.inf
         snapshot = self.read_overrides() if overrides is None else overrides
-        override_chars = snapshot.tools.get(name)
-        if override_chars is not None:
-            return override_chars
+        override = snapshot.tools.get(name)
+        if override is not None:
+            return override
         if self.max_result_chars == math.inf:
             return math.inf
-        return min(declared_chars, self.max_result_chars)
+        return min(declared_limit, self.max_result_chars)
 
     def message_limit(self, overrides: Overrides | None = None) -> float:
-        """Give the characters that all results of one API user message may have together.
+        """Give what all results of one API user message may have together, in the unit.
 
         Args:
             overrides: What ``read_overrides`` gave; by default the provider is read now.
@@ -233,8 +250,13 @@ class Limits(_ReadsOverrides):
             >>> Limits().is_exempt("Read"), Limits(tools={"Read": 60_000}).is_exempt("Read")
             (True, False)
         """
-        declared_chars = _declared_chars(name, declared)
-        return self.tools.get(name, declared_chars) == math.inf
+        declared_limit = self._declared(name, declared)
+        return self.tools.get(name, declared_limit) == math.inf
+
+    def _declared(self, name: str, declared: float | None) -> float:
+        if declared is None:
+            return built_in_declared_limit(name, self.unit)
+        return positive_number(declared, "declared")
 
     def __repr__(self) -> str:
         """Show every field, each cut where it is long."""
@@ -248,9 +270,3 @@ class Limits(_ReadsOverrides):
 
     def _values(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-
-
-def _declared_chars(name: str, declared: float | None) -> float:
-    if declared is None:
-        return built_in_declared_limit(name)
-    return positive_number(declared, "declared")

@@ -91,7 +91,7 @@ class _Opened:
     """An item with its file: written aside, or found under a name."""
 
     def __init__(
-        self, item: Item, names: Iterator[str], file: Aside | SameBytes, identity: Identity
+        self, item: Item, names: Iterator[str], file: Aside | SameBytes, identity: Identity | None
     ) -> None:
         self.item = item
         self.names = names
@@ -186,7 +186,9 @@ class Batch:
         aside = create_aside(self._files, self._directories, allow_unnamed=self._allow_unnamed)
         try:
             item.measured = aside.write(item.content)
-            identity = self._files.status(aside.handle).identity
+            # A file can come into doubt only by a sync of its name.
+            is_name_synced = self._durability == "full"
+            identity = self._files.status(aside.handle).identity if is_name_synced else None
         except BaseException:
             aside.release()
             raise
@@ -211,7 +213,7 @@ class Batch:
                 continue
             opened.item.fail(error)
             if isinstance(opened.file, SameBytes):
-                self._doubtful.add(opened.identity)
+                self._doubtful.add(opened.file.identity)
 
     def _sync_file(self, handle: int) -> None:
         if self._durability == "full":
@@ -284,4 +286,5 @@ class Batch:
             # The files stay: another process may refer to them by now.
             for opened in self._placed:
                 opened.item.error = error
-                self._doubtful.add(opened.identity)
+                if opened.identity is not None:
+                    self._doubtful.add(opened.identity)

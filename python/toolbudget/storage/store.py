@@ -6,6 +6,7 @@ A host may bring its own: any object with a method like :meth:`ResultStore.put` 
 from __future__ import annotations
 
 import errno
+import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
@@ -29,7 +30,6 @@ from toolbudget.storage.names import candidate_names, result_name
 from toolbudget.storage.result import ResultStore, StoredResult, store_error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
     from toolbudget.storage._filesystem import Identity
@@ -93,6 +93,8 @@ class DirectoryStore:
         self._directory = absolute_path(directory)
         self._anchor = self._directory.parent if anchor is None else absolute_path(anchor)
         self._names = names_below(self._directory, self._anchor)
+        # What a path is as text, without a path object for each file name.
+        self._directory_prefix = os.path.join(self._directory, "")  # noqa: PTH118
         self._durability: Durability = durability
         self._display_path = display_path
         self._files = files
@@ -116,7 +118,7 @@ class DirectoryStore:
         Raises:
             ConfigError: ``display_path`` fails, or gives what cannot be shown.
         """
-        return self._show(get_tool_result_path(self._directory, tool_use_id, is_json=is_json))
+        return self._show(result_name(tool_use_id) + _extension(is_json=is_json))
 
     def put(self, tool_use_id: str, content: Content) -> StoredResult:
         """Store one result; the same bytes again are success, other bytes get another name.
@@ -223,14 +225,15 @@ class DirectoryStore:
         measured = item.measure()
         path = self._directory / item.file_name
         try:
-            shown_path = self._show(path)
+            shown_path = self._show(item.file_name)
         except ConfigError as error:
             return store_error(error, tool_use_id, self._directory)
         return StoredResult(path, measured.size_bytes, measured.digest, shown_path, item.is_new)
 
-    def _show(self, path: Path) -> str:
+    def _show(self, file_name: str) -> str:
         if self._display_path is None:
-            return str(path)
+            return self._directory_prefix + file_name
+        path = self._directory / file_name
         try:
             shown_path = self._display_path(path)
         except Exception as error:

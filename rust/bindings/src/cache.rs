@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use toolbudget_core::{Decision, Fingerprint, Recorded as _};
+use toolbudget_core::{Decision, Fingerprint, Recorded as _, Unit};
 
 use crate::classes::Classes;
 use crate::guard::guarded;
@@ -89,11 +89,14 @@ impl FingerprintCache {
     }
 }
 
+/// How many times as much room as there are entries is kept.
+const MOST_ROOM: usize = 16;
+
 /// The content of a cache.
 pub(crate) struct Memory {
     pub(crate) readers: Readers,
     entries: Vec<Entry>,
-    indices: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
+    indices: NumberMap<usize>,
     /// The entry that comes next if the texts come in the same order as in the call before.
     expected: usize,
     /// Counts calls, so that it can be told what a call did not use.
@@ -112,7 +115,9 @@ struct Entry {
     call: u64,
     fingerprint: Fingerprint,
     is_framed: bool,
-    /// The same as Python has it, once it was asked for.
+    /// Its size in another unit than characters, once it was asked for.
+    measured: Option<(Unit, u64)>,
+    /// The fingerprint as Python has it, once it was asked for.
     object: Option<Py<PyAny>>,
     /// What was decided about the text together with an id.
     decided: Option<Decided>,
@@ -129,7 +134,7 @@ impl Memory {
         Box::new(Self {
             readers: Readers::new(py),
             entries: Vec::new(),
-            indices: HashMap::default(),
+            indices: NumberMap::default(),
             expected: 0,
             call: 0,
             used: 0,
@@ -153,6 +158,13 @@ impl Memory {
         }
     }
 
+    /// Makes room for the texts of a call, so that a table need not grow with each of them.
+    pub(crate) fn expect(&mut self, texts: usize) {
+        let more = texts.saturating_sub(self.entries.len());
+        self.entries.reserve(more);
+        self.indices.reserve(more);
+    }
+
     /// Forgets every text that the call did not meet.
     pub(crate) fn finish(&mut self) {
         if self.used == self.entries.len() {
@@ -160,6 +172,11 @@ impl Memory {
         }
         let call = self.call;
         self.entries.retain(|entry| entry.call == call);
+        // Clearing costs what there was room for: of a long list, after which only its end is read.
+        if self.indices.capacity() > MOST_ROOM * (self.entries.len() + 1) {
+            self.entries.shrink_to_fit();
+            self.indices = HashMap::default();
+        }
         self.indices.clear();
         let addresses = self.entries.iter().map(|entry| address(entry.objects()));
         self.indices.extend(addresses.zip(0..));
@@ -211,6 +228,7 @@ impl Memory {
             call: 0,
             fingerprint,
             is_framed: text::is_framed(py, texts.parts())?,
+            measured: None,
             object: None,
             decided: None,
         };
@@ -222,6 +240,24 @@ impl Memory {
 
     pub(crate) fn fingerprint(&self, index: usize) -> Fingerprint {
         self.entries[index].fingerprint
+    }
+
+    /// The size of an entry's text, which `parts` make, in another unit than characters.
+    pub(crate) fn measure(
+        &mut self,
+        index: usize,
+        parts: &[Bound<'_, PyString>],
+        unit: Unit,
+    ) -> PyResult<u64> {
+        let entry = &mut self.entries[index];
+        if let Some((known, size)) = entry.measured
+            && known == unit
+        {
+            return Ok(size);
+        }
+        let size = text::measure(parts, unit)?;
+        entry.measured = Some((unit, size));
+        Ok(size)
     }
 
     /// Whether the text looks like another program's reference.
@@ -324,9 +360,12 @@ fn address(objects: impl Iterator<Item = usize>) -> usize {
     objects.fold(0, |address, object| address.rotate_left(7) ^ object)
 }
 
+/// A map for addresses, and for other numbers that nobody chooses so that they collide.
+pub(crate) type NumberMap<V> = HashMap<usize, V, BuildHasherDefault<AddressHasher>>;
+
 /// Hashes addresses: what differs in them lies in the middle bits.
 #[derive(Default)]
-struct AddressHasher(u64);
+pub(crate) struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn write(&mut self, bytes: &[u8]) {

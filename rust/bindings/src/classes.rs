@@ -10,6 +10,7 @@ use crate::raw::{self, SlottedClass};
 /// Looked up once: a class is asked for as often as there are results.
 pub(crate) struct Classes {
     pub(crate) adoption: Py<PyType>,
+    pub(crate) chain: Py<PyType>,
     pub(crate) candidate: SlottedClass<9>,
     pub(crate) change: Py<PyType>,
     pub(crate) choice: SlottedClass<8>,
@@ -19,6 +20,7 @@ pub(crate) struct Classes {
     pub(crate) group: SlottedClass<2>,
     pub(crate) group_totals: SlottedClass<4>,
     pub(crate) key: Py<PyType>,
+    pub(crate) outline: Py<PyType>,
     pub(crate) plan: SlottedClass<11>,
     pub(crate) prepared: SlottedClass<4>,
     pub(crate) survey: SlottedClass<2>,
@@ -70,9 +72,11 @@ impl Classes {
         let pure = py.import("toolbudget._core.pure")?;
         let class = |name: &str| PyResult::Ok(pure.getattr(name)?.cast_into::<PyType>()?);
         let group = py.import("toolbudget._core.pure.group")?.getattr("Group")?;
+        let chain = py.import("toolbudget._core.pure.shape")?.getattr("Chain")?;
         let counter = py.import("collections")?.getattr("Counter")?;
         Ok(Self {
             adoption: class("Adoption")?.unbind(),
+            chain: chain.cast_into::<PyType>()?.unbind(),
             candidate: SlottedClass::new(class("Candidate")?, CANDIDATE)?,
             change: class("Change")?.unbind(),
             choice: SlottedClass::new(class("Choice")?, CHOICE)?,
@@ -82,6 +86,7 @@ impl Classes {
             group: SlottedClass::new(group.cast_into()?, ["candidates", "is_followed"])?,
             group_totals: SlottedClass::new(class("GroupTotals")?, GROUP_TOTALS)?,
             key: class("Key")?.unbind(),
+            outline: class("Outline")?.unbind(),
             plan: SlottedClass::new(class("Plan")?, PLAN)?,
             prepared: SlottedClass::new(
                 class("Prepared")?,

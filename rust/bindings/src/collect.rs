@@ -3,13 +3,13 @@
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use toolbudget_core::{Group, Skipped, Survey};
+use toolbudget_core::{Call, Chain, Collector, Found, Group, SkipReason, Skipped, Survey};
 
 use crate::classes::Classes;
 use crate::raw::Readers;
 use crate::text::PyText;
 use crate::texts::Texts;
-use crate::walk::Walk;
+use crate::walk::{Sink, walk};
 
 /// Where a text result stands, and what is in it.
 pub(crate) struct Place<'py> {
@@ -36,22 +36,23 @@ pub(crate) struct Collected<'py> {
 }
 
 impl<'py> Collected<'py> {
-    /// Finds every tool result of a message list.
+    /// Finds every tool result of a message list, which as a rule holds so many as expected.
     pub(crate) fn of(
         messages: &Bound<'py, PyAny>,
         is_exempt_tool: &Bound<'py, PyAny>,
         readers: &mut Readers,
         expected: usize,
     ) -> PyResult<Self> {
-        let walk = Walk::over(messages, readers, expected)?;
-        let survey = walk.collector.finish(|name| {
+        let gathered = Gathered {
+            collector: Collector::with_capacity(expected),
+            places: Vec::with_capacity(expected),
+        };
+        let Gathered { collector, places } = walk(messages, readers, gathered)?;
+        let survey = collector.finish(|name| {
             let is_exempt = is_exempt_tool.call1((name.as_object(),))?;
             is_exempt.is_truthy()
         })?;
-        Ok(Self {
-            survey,
-            places: walk.places,
-        })
+        Ok(Self { survey, places })
     }
 
     /// The survey as `collect` gives it.
@@ -119,4 +120,48 @@ pub(crate) fn counter<'py>(
         counts.set_item(reason.name(), count)?;
     }
     Ok(counter)
+}
+
+/// Keeps everything that a walk meets.
+struct Gathered<'py> {
+    collector: Collector<PyText<'py>>,
+    places: Vec<Place<'py>>,
+}
+
+impl<'py> Sink<'py> for Gathered<'py> {
+    #[inline]
+    fn begin_assistant(
+        &mut self,
+        message_index: usize,
+        chain: Chain<PyText<'py>>,
+        message_id: Option<PyText<'py>>,
+    ) {
+        self.collector
+            .begin_assistant(message_index, chain, message_id);
+    }
+
+    #[inline]
+    fn begin_user(&mut self, message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()> {
+        self.collector.begin_user(message_index, chain);
+        Ok(())
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it is called for every block")]
+    fn add_call(&mut self, tool_use_id: PyText<'py>, call: Call<PyText<'py>>) {
+        self.collector.add_call(tool_use_id, call);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it is called for every block")]
+    fn add_result(&mut self, found: Found<PyText<'py>>, place: Place<'py>) -> PyResult<()> {
+        self.collector.add_result(found);
+        self.places.push(place);
+        Ok(())
+    }
+
+    #[inline]
+    fn skip(&mut self, reason: SkipReason) {
+        self.collector.skip(reason);
+    }
 }

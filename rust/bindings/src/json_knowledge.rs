@@ -1,16 +1,17 @@
 //! What the core asks while it plans for a body, answered from its bytes.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::slice;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toolbudget_core::json::{JsonName, ResultSpan, text_of};
+use toolbudget_core::json::{JsonName, ResultSpan, measure_spans, text_of};
 use toolbudget_core::{
-    Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, is_framed_reference,
+    Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, Unit, is_framed_reference,
 };
 
+use crate::cache::NumberMap;
 use crate::classes::Classes;
 use crate::error;
 use crate::json_scan::Scanned;
@@ -36,7 +37,7 @@ pub(crate) struct JsonKnowledge<'a, 'py> {
     known: Known<'py>,
     callbacks: &'a Callbacks<'py>,
     decoded: Vec<OnceCell<Decoded<'py>>>,
-    prepared: HashMap<usize, Prepared<'py>>,
+    prepared: NumberMap<Prepared<'py>>,
     standing: &'a mut Standing,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
@@ -61,7 +62,7 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
             callbacks,
             standing,
             decoded: results.iter().map(|_| OnceCell::new()).collect(),
-            prepared: HashMap::new(),
+            prepared: NumberMap::default(),
             redaction_failures: PyList::empty(py),
         }
     }
@@ -130,6 +131,27 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
         })
     }
 
+    fn with_prepared<T>(
+        &mut self,
+        candidate: usize,
+        work: impl FnOnce(&mut Prepared<'py>, &Asked<'_, 'py>, &Callbacks<'py>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut prepared = self
+            .prepared
+            .remove(&candidate)
+            .unwrap_or_else(Prepared::unredacted);
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
+        let decoded = self.decoded(candidate)?;
+        let asked = Asked {
+            tool_use_id: &tool_use_id,
+            content: Some(&decoded.content),
+            parts: decoded.texts.parts(),
+        };
+        let made = work(&mut prepared, &asked, self.callbacks);
+        self.prepared.insert(candidate, prepared);
+        made
+    }
+
     fn result(&self, candidate: usize) -> &'a ResultSpan {
         &self.scan.scan.results()[candidate]
     }
@@ -144,6 +166,20 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
     type Recorded = PyReplacement<'py>;
     type Built = Replacement;
     type Error = PyErr;
+
+    fn measure(&mut self, candidate: usize, unit: Unit) -> PyResult<u64> {
+        if let Some(size) = self.standing.size(candidate, unit) {
+            return Ok(size);
+        }
+        let spans = self.scan.scan.texts_of(self.result(candidate));
+        let size = measure_spans(spans, self.body, unit);
+        self.standing.set_size(candidate, unit, size);
+        Ok(size)
+    }
+
+    fn measure_recorded(&mut self, recorded: &PyReplacement<'py>, unit: Unit) -> PyResult<u64> {
+        text::measure(slice::from_ref(recorded.as_object()), unit)
+    }
 
     fn fingerprint(&mut self, candidate: usize) -> PyResult<Fingerprint> {
         Ok(self.scan.fingerprints[candidate])
@@ -208,20 +244,15 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
         }
     }
 
+    fn replacement_chars(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<u64> {
+        self.with_prepared(candidate, |prepared, asked, callbacks| {
+            prepared.replacement_chars(asked, callbacks, preview_bytes)
+        })
+    }
+
     fn build(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Replacement> {
-        let mut prepared = self
-            .prepared
-            .remove(&candidate)
-            .unwrap_or_else(Prepared::unredacted);
-        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
-        let decoded = self.decoded(candidate)?;
-        let asked = Asked {
-            tool_use_id: &tool_use_id,
-            content: Some(&decoded.content),
-            parts: decoded.texts.parts(),
-        };
-        let built = prepared.build(&asked, self.callbacks, preview_bytes);
-        self.prepared.insert(candidate, prepared);
-        built
+        self.with_prepared(candidate, |prepared, asked, callbacks| {
+            prepared.build(asked, callbacks, preview_bytes)
+        })
     }
 }

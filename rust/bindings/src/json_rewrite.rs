@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyString};
 use toolbudget_core::json::{ResultSpan, Splice, replace_content};
 
 use crate::items::Items;
-use crate::json_scan::{JsonScan, LARGE_BYTES};
+use crate::json_scan::{JsonScan, released};
 use crate::text::Wtf8;
 
 /// The body with changes made; itself if there are none.
@@ -26,11 +26,7 @@ pub(crate) fn rewrite<'py>(
     let added_bytes: usize = splices.iter().map(|it| it.data.len()).sum();
     let size_bytes = body.len() - removed_bytes + added_bytes;
     PyBytes::new_with(py, size_bytes, |output| {
-        if size_bytes < LARGE_BYTES {
-            join(body, &splices, output);
-        } else {
-            py.detach(|| join(body, &splices, output));
-        }
+        released(py, size_bytes, || join(body, &splices, output));
         Ok(())
     })
 }

@@ -1,7 +1,7 @@
 //! A body that was scanned, as an object of Python's.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -15,7 +15,20 @@ use crate::json_standing::Standing;
 use crate::text::{self, PyText};
 
 /// From so many bytes on, other threads may run meanwhile: less is done before one could begin.
-pub(crate) const LARGE_BYTES: usize = 16 << 10;
+const LARGE_BYTES: usize = 16 << 10;
+
+/// Does work on so many bytes; other threads may run meanwhile if that is worth their while.
+pub(crate) fn released<T: Send>(
+    py: Python<'_>,
+    size_bytes: usize,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    if size_bytes < LARGE_BYTES {
+        work()
+    } else {
+        py.detach(work)
+    }
+}
 
 /// The body with all that is known about it.
 #[pyclass(frozen, module = "toolbudget._core._native")]
@@ -31,8 +44,8 @@ pub(crate) struct Scanned {
     pub(crate) scan: Scan,
     /// Of each result.
     pub(crate) fingerprints: Vec<Fingerprint>,
-    /// Of each result.
-    objects: Vec<Objects>,
+    /// Of each result, once any of them is asked for.
+    objects: OnceLock<Vec<Objects>>,
     pub(crate) standing: Standing,
 }
 
@@ -48,18 +61,24 @@ impl JsonScan {
         let py = body.py();
         let bytes = body.as_bytes();
         let before = earlier.and_then(|it| Some((it.body.as_bytes(py), it.take()?)));
-        let work = || Scanned::read(bytes, before);
-        let read = if bytes.len() < LARGE_BYTES {
-            work()
-        } else {
-            py.detach(work)
-        };
+        let read = released(py, bytes.len(), || Scanned::read(bytes, before));
         Ok(Self {
             body: body.clone().unbind(),
             known: Mutex::new(Some(
                 read.map_err(|problem| error::invalid_body(py, problem))?,
             )),
         })
+    }
+
+    /// Tells whether this is what a scan of `body` would be: of the same bytes, and not taken over.
+    pub(crate) fn is_of(&self, body: &Bound<'_, PyBytes>) -> bool {
+        let py = body.py();
+        let (own, other) = (self.body.as_bytes(py), body.as_bytes());
+        if own.len() != other.len() || self.lock().is_none() {
+            return false;
+        }
+        // The same object cannot have changed meanwhile.
+        self.body.is(body) || released(py, own.len(), || own == other)
     }
 
     /// Takes what is known; it is put back by [`put`](Self::put), unless it is taken over.
@@ -102,7 +121,7 @@ impl Scanned {
             let recalled = recall(&scan, body, None);
             return Ok(Self {
                 scan,
-                objects: recalled.origins.iter().map(|_| Objects::new()).collect(),
+                objects: OnceLock::new(),
                 fingerprints: recalled.fingerprints,
                 standing: Standing::default(),
             });
@@ -123,11 +142,19 @@ impl Scanned {
         fingerprints.truncate(reused);
         fingerprints.extend_from_slice(&recalled.fingerprints);
         Ok(Self {
-            objects: move_on(earlier.objects, reused, &leftover, &recalled),
+            objects: match earlier.objects.into_inner() {
+                Some(objects) => move_on(objects, reused, &leftover, &recalled).into(),
+                None => OnceLock::new(),
+            },
             scan,
             fingerprints,
             standing: earlier.standing,
         })
+    }
+
+    fn objects(&self, result: usize) -> &Objects {
+        let of_each = || self.fingerprints.iter().map(|_| Objects::new()).collect();
+        &self.objects.get_or_init(of_each)[result]
     }
 
     /// The id of a result.
@@ -137,7 +164,7 @@ impl Scanned {
         body: &[u8],
         py: Python<'py>,
     ) -> PyResult<PyText<'py>> {
-        let known = self.objects[result].tool_use_id.get_or_try_init(py, || {
+        let known = self.objects(result).tool_use_id.get_or_try_init(py, || {
             let text = text_of(self.scan.results()[result].tool_use_id, body);
             text::from_wtf8(py, &text).map(Bound::unbind)
         })?;
@@ -150,7 +177,7 @@ impl Scanned {
         result: usize,
         py: Python<'py>,
     ) -> PyResult<&Bound<'py, PyAny>> {
-        let known = self.objects[result].fingerprint.get_or_try_init(py, || {
+        let known = self.objects(result).fingerprint.get_or_try_init(py, || {
             let classes = Classes::get(py)?;
             let object = classes.new_fingerprint(py, self.fingerprints[result])?;
             PyResult::Ok(object.unbind())

@@ -1,13 +1,12 @@
 //! What the core asks while it plans, answered from Python's objects.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::slice;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement};
+use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement, Unit};
 
-use crate::cache::Memory;
+use crate::cache::{Memory, NumberMap};
 use crate::classes::Classes;
 use crate::collect::{Collected, Place};
 use crate::known::{Known, PyReplacement};
@@ -26,7 +25,7 @@ pub(crate) struct PyKnowledge<'a, 'py> {
     memory: &'a mut Memory,
     /// Entries of the memory by candidate, once they were asked for.
     entries: Vec<Option<usize>>,
-    prepared: HashMap<usize, Prepared<'py>>,
+    prepared: NumberMap<Prepared<'py>>,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
 }
@@ -39,6 +38,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         callbacks: &'a Callbacks<'py>,
         memory: &'a mut Memory,
     ) -> PyResult<Self> {
+        memory.expect(collected.places.len());
         Ok(Self {
             py,
             classes: Classes::get(py)?,
@@ -47,7 +47,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
             callbacks,
             memory,
             entries: vec![None; collected.places.len()],
-            prepared: HashMap::new(),
+            prepared: NumberMap::default(),
             redaction_failures: PyList::empty(py),
         })
     }
@@ -86,6 +86,20 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         self.prepared.get(&candidate)
     }
 
+    fn asked(&self, candidate: usize) -> Asked<'a, 'py> {
+        let place = self.place(candidate);
+        Asked {
+            tool_use_id: self.tool_use_id(candidate),
+            content: place.content(),
+            parts: place.texts.parts(),
+        }
+    }
+
+    fn prepared_mut(&mut self, candidate: usize) -> &mut Prepared<'py> {
+        let prepared = self.prepared.entry(candidate);
+        prepared.or_insert_with(Prepared::unredacted)
+    }
+
     fn place(&self, candidate: usize) -> &'a Place<'py> {
         &self.collected.places[candidate]
     }
@@ -100,6 +114,16 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     type Recorded = PyReplacement<'py>;
     type Built = Replacement;
     type Error = PyErr;
+
+    fn measure(&mut self, candidate: usize, unit: Unit) -> PyResult<u64> {
+        let entry = self.entry(candidate)?;
+        let parts = self.place(candidate).texts.parts();
+        self.memory.measure(entry, parts, unit)
+    }
+
+    fn measure_recorded(&mut self, recorded: &PyReplacement<'py>, unit: Unit) -> PyResult<u64> {
+        text::measure(slice::from_ref(recorded.as_object()), unit)
+    }
 
     fn fingerprint(&mut self, candidate: usize) -> PyResult<Fingerprint> {
         let entry = self.entry(candidate)?;
@@ -166,17 +190,17 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         }
     }
 
+    fn replacement_chars(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<u64> {
+        let asked = self.asked(candidate);
+        let callbacks = self.callbacks;
+        self.prepared_mut(candidate)
+            .replacement_chars(&asked, callbacks, preview_bytes)
+    }
+
     fn build(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Replacement> {
-        let place = self.place(candidate);
-        let asked = Asked {
-            tool_use_id: self.tool_use_id(candidate),
-            content: place.content(),
-            parts: place.texts.parts(),
-        };
-        let prepared = match self.prepared.entry(candidate) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Prepared::unredacted()),
-        };
-        prepared.build(&asked, self.callbacks, preview_bytes)
+        let asked = self.asked(candidate);
+        let callbacks = self.callbacks;
+        self.prepared_mut(candidate)
+            .build(&asked, callbacks, preview_bytes)
     }
 }

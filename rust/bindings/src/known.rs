@@ -101,6 +101,11 @@ impl<'py> Known<'py> {
         }
     }
 
+    /// Whether anything was decided about an id, so that its text is worth hashing.
+    pub(crate) fn has_decisions(&self, tool_use_id: &PyText<'py>) -> PyResult<bool> {
+        Ok(self.decisions.get(tool_use_id.as_object())?.is_some())
+    }
+
     /// What another program recorded about an id.
     pub(crate) fn unapplied(
         &self,

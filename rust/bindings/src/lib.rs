@@ -3,9 +3,11 @@
 //! Here Python's objects are read and handed on; every decision is made in the core. The
 //! signatures and their documentation are in `_native.pyi`.
 
+mod again;
 mod cache;
 mod classes;
 mod collect;
+mod columns;
 mod error;
 mod guard;
 mod items;
@@ -18,6 +20,7 @@ mod knowledge;
 mod known;
 mod number;
 mod options;
+mod outline;
 mod plan;
 mod plan_items;
 mod prepared;
@@ -40,7 +43,7 @@ mod _native {
     use crate::guard::{self, guarded};
     use crate::json_scan::JsonScan;
     use crate::raw::Readers;
-    use crate::{number, replacement, text};
+    use crate::{number, raw, replacement, text};
 
     #[pymodule_export]
     use crate::cache::FingerprintCache;
@@ -85,6 +88,18 @@ mod _native {
     }
 
     #[pyfunction]
+    #[pyo3(signature = (parts))]
+    fn estimate_tokens(parts: &Bound<'_, PyAny>) -> PyResult<u64> {
+        guarded(parts.py(), || replacement::estimate_tokens(parts))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (parts, unit))]
+    fn measure(parts: &Bound<'_, PyAny>, unit: &Bound<'_, PyAny>) -> PyResult<u64> {
+        guarded(parts.py(), || replacement::measure(parts, unit))
+    }
+
+    #[pyfunction]
     #[pyo3(signature = (text, path, *, preview_bytes, reader_hint=None, size_bytes=None))]
     fn build_replacement<'py>(
         text: &Bound<'py, PyString>,
@@ -113,6 +128,18 @@ mod _native {
         guarded(messages.py(), || {
             let py = messages.py();
             Collected::of(messages, is_exempt_tool, &mut Readers::new(py), 0)?.to_survey(py)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, known, is_exempt_tool))]
+    fn columns<'py>(
+        messages: &Bound<'py, PyAny>,
+        known: Option<&Bound<'py, PyAny>>,
+        is_exempt_tool: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || {
+            crate::columns::columns(messages, known, is_exempt_tool)
         })
     }
 
@@ -154,6 +181,30 @@ mod _native {
     }
 
     #[pyfunction]
+    #[pyo3(signature = (messages, changes, earlier))]
+    fn rewrite_again<'py>(
+        messages: &Bound<'py, PyAny>,
+        changes: &Bound<'py, PyAny>,
+        earlier: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
+        guarded(messages.py(), || {
+            crate::rewrite::rewrite_again(messages, changes, earlier)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages))]
+    fn outline<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        guarded(messages.py(), || crate::outline::outline(messages))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (messages, beginning))]
+    fn begins_with(messages: &Bound<'_, PyList>, beginning: &Bound<'_, PyList>) -> PyResult<bool> {
+        guarded(messages.py(), || Ok(raw::begins_with(messages, beginning)))
+    }
+
+    #[pyfunction]
     #[pyo3(signature = (content, text))]
     fn replace_content<'py>(
         content: &Bound<'py, PyAny>,
@@ -166,14 +217,20 @@ mod _native {
 
     #[pyfunction]
     #[pyo3(signature = (body, earlier=None))]
-    fn scan_json(
-        body: &Bound<'_, PyBytes>,
-        earlier: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<JsonScan> {
-        guarded(body.py(), || {
+    fn scan_json<'py>(
+        body: &Bound<'py, PyBytes>,
+        earlier: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, JsonScan>> {
+        let py = body.py();
+        guarded(py, || {
             // A scan of the other core holds nothing that this one could use.
-            let earlier = earlier.and_then(|earlier| earlier.cast::<JsonScan>().ok());
-            JsonScan::of(body, earlier.map(Bound::get))
+            let earlier = earlier.and_then(|earlier| earlier.cast_exact::<JsonScan>().ok());
+            if let Some(earlier) = earlier
+                && earlier.get().is_of(body)
+            {
+                return Ok(earlier.clone());
+            }
+            Bound::new(py, JsonScan::of(body, earlier.map(Bound::get))?)
         })
     }
 

@@ -3,7 +3,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Accounting, Budget, Options, Rule, preview_window_chars};
+use toolbudget_core::{Accounting, Budget, Options, Rule, Unit, preview_window_chars};
 
 use crate::number;
 use crate::text::Wtf8;
@@ -43,6 +43,7 @@ impl<'py> PlanOptions<'py> {
                     limit: number::limit(&options.getattr(intern!(py, "limit"))?)?,
                     preview_bytes: callbacks.preview_bytes,
                     accounting: read_accounting(&options.getattr(intern!(py, "accounting"))?)?,
+                    unit: read_unit(&options.getattr(intern!(py, "unit"))?)?,
                 },
                 rule: read_rule(&options.getattr(intern!(py, "rule"))?)?,
                 leaves_fresh: options.getattr(intern!(py, "leaves_fresh"))?.is_truthy()?,
@@ -77,6 +78,20 @@ pub(crate) fn read_accounting(accounting: &Bound<'_, PyAny>) -> PyResult<Account
         Accounting::Visible
     } else {
         Accounting::Originals
+    })
+}
+
+pub(crate) fn read_unit(unit: &Bound<'_, PyAny>) -> PyResult<Unit> {
+    let py = unit.py();
+    // The usual one is that of the class itself: nothing need be compared.
+    Ok(if unit.is(intern!(py, "chars")) {
+        Unit::Chars
+    } else if unit.eq(intern!(py, "tokens"))? {
+        Unit::Tokens
+    } else if unit.eq(intern!(py, "bytes"))? {
+        Unit::Bytes
+    } else {
+        Unit::Chars
     })
 }
 

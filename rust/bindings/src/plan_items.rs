@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyIterator, PyList, PyString};
 use toolbudget_core::Fingerprint;
 
 use crate::classes::Classes;
@@ -64,6 +64,11 @@ impl PlanItems {
             item.ok_or_else(|| PyIndexError::new_err("index out of range"))?
                 .to_object(py)
         })
+    }
+
+    // All at once: to ask for them one by one takes longer than to make them.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        guarded(py, || self.to_list(py)?.try_iter())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {

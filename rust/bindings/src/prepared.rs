@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Original, Replacement};
+use toolbudget_core::{Draft, Original, Replacement};
 
 use crate::error;
 use crate::options::{Callbacks, window_chars};
@@ -24,6 +24,7 @@ pub(crate) struct Source<'py> {
     pub(crate) head_text: Bound<'py, PyString>,
     path_text: Wtf8<'py>,
     head: Wtf8<'py>,
+    draft: Draft,
 }
 
 impl<'py> Prepared<'py> {
@@ -63,6 +64,18 @@ impl<'py> Prepared<'py> {
         self.source.as_ref()
     }
 
+    /// Characters of the replacement with a preview of so many bytes.
+    pub(crate) fn replacement_chars(
+        &mut self,
+        result: &Asked<'_, 'py>,
+        callbacks: &Callbacks<'py>,
+        preview_bytes: i128,
+    ) -> PyResult<u64> {
+        let source = self.source_of(result, callbacks)?;
+        let original = source.original(callbacks)?;
+        Ok(source.draft.size_chars(&original, preview_bytes))
+    }
+
     /// Builds the replacement with a preview of so many bytes.
     pub(crate) fn build(
         &mut self,
@@ -70,21 +83,23 @@ impl<'py> Prepared<'py> {
         callbacks: &Callbacks<'py>,
         preview_bytes: i128,
     ) -> PyResult<Replacement> {
-        let parts = self.redacted.as_deref().unwrap_or(result.parts);
-        let source = match self.source.take() {
-            Some(source) => source,
-            None => Source::find(result, parts, callbacks)?,
-        };
-        let source = self.source.insert(source);
-        let hint = callbacks.reader_hint.as_ref();
-        Original {
-            head: source.head.as_bytes()?,
-            size_bytes: source.size_bytes as i128,
-            path: source.path_text.as_bytes()?,
-            reader_hint: hint.map(Wtf8::as_bytes).transpose()?,
+        let source = self.source_of(result, callbacks)?;
+        let original = source.original(callbacks)?;
+        let built = source.draft.build(&original, preview_bytes);
+        built.map_err(error::out_of_memory)
+    }
+
+    fn source_of(
+        &mut self,
+        result: &Asked<'_, 'py>,
+        callbacks: &Callbacks<'py>,
+    ) -> PyResult<&Source<'py>> {
+        if self.source.is_none() {
+            let parts = self.redacted.as_deref().unwrap_or(result.parts);
+            self.source = Some(Source::find(result, parts, callbacks)?);
         }
-        .build_replacement(preview_bytes)
-        .map_err(error::out_of_memory)
+        let source = self.source.as_ref();
+        source.ok_or_else(|| error::internal(callbacks.expected_path.py(), "a source is gone"))
     }
 }
 
@@ -108,15 +123,39 @@ impl<'py> Source<'py> {
         for part in parts {
             size_bytes = size_bytes.saturating_add(text::utf8_length(part)?);
         }
-        let head = text::joined_head(path.py(), parts, window_chars(callbacks.preview_bytes))?;
+        let head_text = text::joined_head(path.py(), parts, window_chars(callbacks.preview_bytes))?;
+        let path_text = Wtf8::of(&text::formatted(&path)?)?;
+        let head = Wtf8::of(&head_text)?;
+        let original = original(&head, size_bytes, &path_text, callbacks)?;
+        let draft = Draft::of(&original, callbacks.preview_bytes);
         Ok(Self {
-            path_text: Wtf8::of(&text::formatted(&path)?)?,
+            draft: draft.map_err(error::out_of_memory)?,
+            path_text,
             path,
             size_bytes,
-            head: Wtf8::of(&head)?,
-            head_text: head,
+            head,
+            head_text,
         })
     }
+
+    fn original<'a>(&'a self, callbacks: &'a Callbacks<'py>) -> PyResult<Original<'a>> {
+        original(&self.head, self.size_bytes, &self.path_text, callbacks)
+    }
+}
+
+fn original<'a, 'py>(
+    head: &'a Wtf8<'py>,
+    size_bytes: usize,
+    path: &'a Wtf8<'py>,
+    callbacks: &'a Callbacks<'py>,
+) -> PyResult<Original<'a>> {
+    let hint = callbacks.reader_hint.as_ref();
+    Ok(Original {
+        head: head.as_bytes()?,
+        size_bytes: size_bytes as i128,
+        path: path.as_bytes()?,
+        reader_hint: hint.map(Wtf8::as_bytes).transpose()?,
+    })
 }
 
 fn redact_part<'py>(

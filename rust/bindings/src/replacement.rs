@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Original, preview_window_chars};
+use toolbudget_core::{Original, Unit, preview_window_chars};
 
 use crate::classes::Classes;
 use crate::items::Items;
@@ -24,12 +24,24 @@ pub(crate) fn cut_preview<'py>(
 
 /// Fingerprints the text that `parts` make when they are joined.
 pub(crate) fn fingerprint<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let mut texts: Vec<Bound<'py, PyString>> = Vec::new();
-    for part in Items::of(parts)? {
-        texts.push(part?.cast_into()?);
-    }
     let py = parts.py();
-    Classes::get(py)?.new_fingerprint(py, text::fingerprint(&texts)?)
+    Classes::get(py)?.new_fingerprint(py, text::fingerprint(&texts(parts)?)?)
+}
+
+/// Estimates the tokens of the text that `parts` make when they are joined.
+pub(crate) fn estimate_tokens(parts: &Bound<'_, PyAny>) -> PyResult<u64> {
+    text::measure(&texts(parts)?, Unit::Tokens)
+}
+
+/// Measures the text that `parts` make when they are joined.
+pub(crate) fn measure(parts: &Bound<'_, PyAny>, unit: &Bound<'_, PyAny>) -> PyResult<u64> {
+    text::measure(&texts(parts)?, options::read_unit(unit)?)
+}
+
+fn texts<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
+    Items::of(parts)?
+        .map(|part| Ok(part?.cast_into()?))
+        .collect()
 }
 
 /// Builds the exact string that stands in for `text`.

@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::again::{Earlier, is_same_rewriting};
 use crate::items::{Items, is_list};
 use crate::plan_items::{PlanItem, PlanItems};
 use crate::shape::{field, is_mapping};
@@ -59,6 +60,37 @@ pub(crate) fn rewrite<'py>(
     messages: &Bound<'py, PyAny>,
     changes: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    rewrite_with(messages, changes, |_, rewritten| Ok(rewritten.into_any()))
+}
+
+/// Does what [`rewrite`] does, with messages of the call before where nothing has changed.
+///
+/// Gives also each changed message followed by what it has become.
+pub(crate) fn rewrite_again<'py>(
+    messages: &Bound<'py, PyAny>,
+    changes: &Bound<'py, PyAny>,
+    earlier: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
+    let mut earlier = Earlier::read(&to_list(earlier)?)?;
+    let pairs = PyList::empty(messages.py());
+    let output = rewrite_with(messages, changes, |message, new| {
+        let chosen = match earlier.take(message) {
+            Some(old) if is_same_rewriting(&new, &old) => old,
+            _ => new.into_any(),
+        };
+        pairs.append(message)?;
+        pairs.append(&chosen)?;
+        Ok(chosen)
+    })?;
+    Ok((output, pairs))
+}
+
+/// Rewrites each changed message; `choose` gives what it is to become, given what it would.
+fn rewrite_with<'py>(
+    messages: &Bound<'py, PyAny>,
+    changes: &Bound<'py, PyAny>,
+    mut choose: impl FnMut(&Bound<'py, PyAny>, Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let by_message = sort_by_message(changes)?;
     if by_message.is_empty() {
         return Ok(messages.clone());
@@ -66,7 +98,7 @@ pub(crate) fn rewrite<'py>(
     let output = to_list(messages)?;
     for (index, changes) in by_message {
         let message = item(&output, index)?;
-        let rewritten = rewrite_message(&message, &changes)?;
+        let rewritten = choose(&message, rewrite_message(&message, &changes)?)?;
         output.set_item(position(&output, index)?, rewritten)?;
     }
     Ok(output.into_any())

@@ -9,7 +9,7 @@ use toolbudget_core::Chain;
 
 use crate::error;
 use crate::items::{Items, is_list};
-use crate::raw::{PlainMessage, is_same_text};
+use crate::raw::{PlainMessage, Readers, is_same_text};
 use crate::text::{self, PyText};
 use crate::texts::Texts;
 
@@ -31,6 +31,11 @@ pub(crate) struct Message<'py> {
 }
 
 impl<'py> Message<'py> {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every message"
+    )]
     pub(crate) fn of_plain(plain: PlainMessage<'py>) -> PyResult<Self> {
         Ok(Self {
             role: if plain.is_assistant {
@@ -162,6 +167,21 @@ fn is_string(value: &Bound<'_, PyAny>) -> PyResult<bool> {
         }
     }
     Ok(false)
+}
+
+/// Reads one element of a message list as [`read_message`] does, a plain dict without a call for
+/// each field.
+pub(crate) fn read_plain_message<'py>(
+    element: &Bound<'py, PyAny>,
+    index: usize,
+    readers: &mut Readers,
+) -> PyResult<Option<Message<'py>>> {
+    let plain = element.cast_exact::<PyDict>().ok();
+    match plain.and_then(|dict| readers.messages.read(dict)) {
+        Some(Some(plain)) => Message::of_plain(plain).map(Some),
+        Some(None) => Ok(None),
+        None => read_message(element, index),
+    }
 }
 
 /// Reads one element of a message list; `None` if it is no user or assistant message.

@@ -9,12 +9,13 @@ use std::ops::Range;
 
 use pyo3::exceptions::{PyUnicodeDecodeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{PyTypeInfo as _, intern};
-use toolbudget_core::{Fingerprint, Fingerprinter, REFERENCE_MAX_CHARS, is_framed_reference};
+use toolbudget_core::{
+    Fingerprint, Fingerprinter, Measure, REFERENCE_MAX_CHARS, Unit, is_framed_reference,
+};
 
-use crate::raw::{first_char, is_same_text};
+use crate::raw::{first_char, is_ascii, is_same_text};
 
 /// A Python text that can be a key: it is compared and hashed as Python does it.
 #[derive(Clone)]
@@ -52,6 +53,43 @@ impl Eq for PyText<'_> {}
 impl PartialEq<str> for PyText<'_> {
     fn eq(&self, other: &str) -> bool {
         is_same_text(&self.text, &PyString::new(self.text.py(), other))
+    }
+}
+
+/// A Python text that can be a key, in one word: its hash is that which the text itself keeps.
+#[derive(Clone)]
+pub(crate) struct ThinText<'py>(Bound<'py, PyString>);
+
+impl<'py> From<PyText<'py>> for ThinText<'py> {
+    fn from(text: PyText<'py>) -> Self {
+        Self(text.text)
+    }
+}
+
+impl<'py> ThinText<'py> {
+    pub(crate) const fn as_object(&self) -> &Bound<'py, PyString> {
+        &self.0
+    }
+}
+
+impl Hash for ThinText<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // A plain text that was hashed before cannot fail to tell its hash.
+        state.write_isize(self.0.hash().unwrap_or_default());
+    }
+}
+
+impl PartialEq for ThinText<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        is_same_text(&self.0, &other.0)
+    }
+}
+
+impl Eq for ThinText<'_> {}
+
+impl PartialEq<str> for ThinText<'_> {
+    fn eq(&self, other: &str) -> bool {
+        is_same_text(&self.0, &PyString::new(self.0.py(), other))
     }
 }
 
@@ -135,6 +173,21 @@ pub(crate) fn fingerprint(parts: &[Bound<'_, PyString>]) -> PyResult<Fingerprint
     Ok(fingerprinter.finish())
 }
 
+/// Measures the text that `parts` make when they are joined, without joining them.
+pub(crate) fn measure(parts: &[Bound<'_, PyString>], unit: Unit) -> PyResult<u64> {
+    let mut measure = Measure::new(unit);
+    for text in parts {
+        if is_ascii(text)? {
+            measure.push(text.to_str()?.as_bytes());
+            continue;
+        }
+        for range in toolbudget_core::pieces(text.code_point_len()?) {
+            measure.push(Wtf8::of(&slice(text, range)?)?.as_bytes()?);
+        }
+    }
+    Ok(measure.finish())
+}
+
 /// The first `max_chars` characters of `text`; the text itself if it has no more.
 pub(crate) fn head<'py>(
     text: &Bound<'py, PyString>,
@@ -208,16 +261,6 @@ fn may_be_framed(parts: &[Bound<'_, PyString>]) -> PyResult<bool> {
         }
     }
     Ok(false)
-}
-
-fn is_ascii(text: &Bound<'_, PyString>) -> PyResult<bool> {
-    static IS_ASCII: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let py = text.py();
-    let is_ascii = IS_ASCII.get_or_try_init(py, || {
-        let method = PyString::type_object(py).getattr(intern!(py, "isascii"))?;
-        PyResult::Ok(method.unbind())
-    })?;
-    is_ascii.bind(py).call1((text,))?.is_truthy()
 }
 
 fn slice<'py>(text: &Bound<'py, PyString>, range: Range<usize>) -> PyResult<Bound<'py, PyString>> {

@@ -1,13 +1,13 @@
-//! Walking over a message list: tells the core what is met, in order.
+//! Walking over a message list: tells what is met, in order.
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use toolbudget_core::{Call, Collector, Found, SkipReason};
+use toolbudget_core::{Call, Chain, Found, SkipReason};
 
 use crate::collect::Place;
 use crate::items::{Items, is_list};
-use crate::raw::{Read, Readers, ToolResult};
+use crate::raw::{Read, Readers, ToolResult, is_same_text};
 use crate::shape::{
     Message, Role, check_sequence, field, is_mapping, is_type, read_message, text_field, texts,
 };
@@ -17,41 +17,56 @@ use crate::texts::Texts;
 /// Characters of a caller's kind that tell what it is.
 const CALLER_KIND_CHARS: usize = 14;
 
-/// What was met so far.
-pub(crate) struct Walk<'a, 'py> {
-    pub(crate) collector: Collector<PyText<'py>>,
-    pub(crate) places: Vec<Place<'py>>,
+/// What is told about everything that a walk meets, in order.
+pub(crate) trait Sink<'py> {
+    fn begin_assistant(
+        &mut self,
+        message_index: usize,
+        chain: Chain<PyText<'py>>,
+        message_id: Option<PyText<'py>>,
+    );
+
+    fn begin_user(&mut self, message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()>;
+
+    fn add_call(&mut self, tool_use_id: PyText<'py>, call: Call<PyText<'py>>);
+
+    fn add_result(&mut self, found: Found<PyText<'py>>, place: Place<'py>) -> PyResult<()>;
+
+    fn skip(&mut self, reason: SkipReason);
+}
+
+/// Walks over all of a list; gives back what was told.
+pub(crate) fn walk<'py, S: Sink<'py>>(
+    messages: &Bound<'py, PyAny>,
+    readers: &mut Readers,
+    sink: S,
+) -> PyResult<S> {
+    check_sequence(messages)?;
+    let mut walk = Walk {
+        sink,
+        readers,
+        last_name: None,
+    };
+    for (index, element) in Items::of(messages)?.enumerate() {
+        let element = element?;
+        let message = match walk.read_plain(&element)? {
+            Some(message) => message,
+            None => read_message(&element, index)?,
+        };
+        if let Some(message) = message {
+            walk.read(message, index)?;
+        }
+    }
+    Ok(walk.sink)
+}
+
+struct Walk<'a, 'py, S> {
+    sink: S,
     readers: &'a mut Readers,
     last_name: Option<PyText<'py>>,
 }
 
-impl<'a, 'py> Walk<'a, 'py> {
-    /// Walks over all of a list, which as a rule holds so many results as expected.
-    pub(crate) fn over(
-        messages: &Bound<'py, PyAny>,
-        readers: &'a mut Readers,
-        expected: usize,
-    ) -> PyResult<Self> {
-        check_sequence(messages)?;
-        let mut walk = Self {
-            collector: Collector::with_capacity(expected),
-            places: Vec::with_capacity(expected),
-            readers,
-            last_name: None,
-        };
-        for (index, element) in Items::of(messages)?.enumerate() {
-            let element = element?;
-            let message = match walk.read_plain(&element)? {
-                Some(message) => message,
-                None => read_message(&element, index)?,
-            };
-            if let Some(message) = message {
-                walk.read(message, index)?;
-            }
-        }
-        Ok(walk)
-    }
-
+impl<'py, S: Sink<'py>> Walk<'_, 'py, S> {
     /// Reads an element that is a plain dict; the outer `None` if it takes more to read it.
     #[expect(
         clippy::option_option,
@@ -75,9 +90,9 @@ impl<'a, 'py> Walk<'a, 'py> {
         match message.role {
             Role::Assistant => {
                 let Message { chain, id, .. } = message;
-                self.collector.begin_assistant(index, chain, id);
+                self.sink.begin_assistant(index, chain, id);
             }
-            Role::User => self.collector.begin_user(index, message.chain),
+            Role::User => self.sink.begin_user(index, message.chain)?,
         }
         let Some(content) = message.content else {
             return Ok(());
@@ -103,7 +118,7 @@ impl<'a, 'py> Walk<'a, 'py> {
                         tool_name: call.tool_name.map(|name| self.name(name)).transpose()?,
                         is_for_code: false,
                     };
-                    self.collector.add_call(tool_use_id, call);
+                    self.sink.add_call(tool_use_id, call);
                 }
                 Read::Odd => self.read_call(&content.get_item(index)?)?,
             }
@@ -111,10 +126,10 @@ impl<'a, 'py> Walk<'a, 'py> {
         Ok(())
     }
 
-    /// A tool's name; calls of one tool follow each other, and need one hash.
+    /// A tool's name; calls of one tool follow each other, and need one hash and one object.
     fn name(&mut self, name: Bound<'py, PyString>) -> PyResult<PyText<'py>> {
         if let Some(last) = &self.last_name
-            && last.as_object().is(&name)
+            && is_same_text(last.as_object(), &name)
         {
             return Ok(last.clone());
         }
@@ -143,7 +158,7 @@ impl<'a, 'py> Walk<'a, 'py> {
             tool_name: tool_name.map(PyText::new).transpose()?,
             is_for_code: is_for_code(block)?,
         };
-        self.collector.add_call(PyText::new(tool_use_id)?, call);
+        self.sink.add_call(PyText::new(tool_use_id)?, call);
         Ok(())
     }
 
@@ -156,7 +171,12 @@ impl<'a, 'py> Walk<'a, 'py> {
             let read = match self.readers.blocks.result(content, block_index) {
                 Read::End => break,
                 Read::Other => continue,
-                Read::Block(result) => self.read_plain_result(result)?,
+                Read::Block(result) => {
+                    match self.add_plain_text(result, message_index, block_index)? {
+                        Some(other) => self.read_plain_result(other)?,
+                        None => continue,
+                    }
+                }
                 Read::Odd => {
                     let block = content.get_item(block_index)?;
                     if !is_type(&block, intern!(content.py(), "tool_result"))? {
@@ -165,9 +185,40 @@ impl<'a, 'py> Walk<'a, 'py> {
                     read_result(&block, false)?
                 }
             };
-            self.add(read, message_index, block_index);
+            self.add(read, message_index, block_index)?;
         }
         Ok(())
+    }
+
+    /// Adds a result whose content is a plain text, as most are; gives back any other.
+    #[inline]
+    fn add_plain_text(
+        &mut self,
+        result: ToolResult<'py>,
+        message_index: usize,
+        block_index: usize,
+    ) -> PyResult<Option<ToolResult<'py>>> {
+        let Ok(text) = result.content.cast_exact::<PyString>() else {
+            return Ok(Some(result));
+        };
+        let size_chars = text.code_point_len()? as u64;
+        if size_chars == 0 {
+            self.sink.skip(SkipReason::Empty);
+            return Ok(None);
+        }
+        let place = Place {
+            message_index,
+            block_index,
+            content: None,
+            texts: Texts::Plain(text.clone()),
+        };
+        let found = Found {
+            tool_use_id: PyText::new(result.tool_use_id)?,
+            size_chars,
+            has_toolset: result.has_toolset,
+        };
+        self.sink.add_result(found, place)?;
+        Ok(None)
     }
 
     /// Reads a result's content; that of plain text blocks without a call for each.
@@ -180,10 +231,6 @@ impl<'a, 'py> Walk<'a, 'py> {
             content,
             has_toolset,
         } = result;
-        let content = match content.cast_into_exact::<PyString>() {
-            Ok(text) => return text_result(tool_use_id, None, Texts::Plain(text), has_toolset),
-            Err(error) => error.into_inner(),
-        };
         let texts = match content.cast_exact::<PyList>() {
             Ok(list) => self.read_plain_texts(list)?,
             Err(_) => texts(&content)?,
@@ -219,30 +266,36 @@ impl<'a, 'py> Walk<'a, 'py> {
             let block = block?;
             if is_type(&block, intern!(py, "tool_result"))? {
                 let read = read_result(&block, is_object)?;
-                self.add(read, message_index, block_index);
+                self.add(read, message_index, block_index)?;
             }
         }
         Ok(())
     }
 
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what was read need not be moved for it"
+    )]
     fn add(
         &mut self,
         read: Result<TextResult<'py>, SkipReason>,
         message_index: usize,
         block_index: usize,
-    ) {
+    ) -> PyResult<()> {
         match read {
-            Err(reason) => self.collector.skip(reason),
+            Err(reason) => self.sink.skip(reason),
             Ok((found, content, texts)) => {
-                self.collector.add_result(found);
-                self.places.push(Place {
+                let place = Place {
                     message_index,
                     block_index,
                     content,
                     texts,
-                });
+                };
+                self.sink.add_result(found, place)?;
             }
         }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher as _;
 
 use crate::group::ChainIndex;
-use crate::hash::KeyState;
+use crate::hash::{KeyState, Table};
 use crate::text::Text;
 
 /// Kinds of callers that are running code: what they get is data for a program, not for the model.
@@ -33,18 +33,8 @@ pub fn is_code_caller(kind: &[u8]) -> bool {
 }
 
 /// The calls of an input by chain and id, in the order of the input.
-///
-/// A table of its own instead of the standard one: an input has as many calls as results, and
-/// nothing is ever taken out.
 #[derive(Debug)]
-pub(crate) struct CallBook<T> {
-    /// Places in `calls`, each where its hash points or behind; as many as a power of two.
-    slots: Vec<u32>,
-    calls: Vec<Calls<T>>,
-}
-
-/// A slot without a place.
-const FREE: u32 = u32::MAX;
+pub(crate) struct CallBook<T>(Table<Calls<T>>);
 
 #[derive(Debug)]
 struct PlacedCall<T> {
@@ -55,7 +45,6 @@ struct PlacedCall<T> {
 /// The calls of one chain and id; nearly always there is but one.
 #[derive(Debug)]
 struct Calls<T> {
-    hash: u64,
     chain: ChainIndex,
     tool_use_id: T,
     first: PlacedCall<T>,
@@ -65,11 +54,9 @@ struct Calls<T> {
 impl<T: Text> CallBook<T> {
     /// Starts without calls, with room for some.
     pub(crate) fn with_capacity(calls: usize) -> Self {
-        let slots = calls.saturating_mul(2).max(16).next_power_of_two();
-        Self {
-            slots: vec![FREE; slots],
-            calls: Vec::with_capacity(calls),
-        }
+        let mut table = Table::new();
+        table.expect(calls);
+        Self(table)
     }
 
     /// Takes note of a call; calls come in the order of their messages.
@@ -85,24 +72,17 @@ impl<T: Text> CallBook<T> {
             call,
         };
         let hash = KeyState.hash_one((chain, &tool_use_id));
-        let slot = match self.find(hash, chain, &tool_use_id) {
-            Ok(place) => {
-                self.calls[place].later.push(placed);
-                return;
-            }
-            Err(slot) => slot,
-        };
-        self.slots[slot] = u32::try_from(self.calls.len()).unwrap_or(FREE);
-        self.calls.push(Calls {
-            hash,
+        if let Some(place) = self.find(hash, chain, &tool_use_id) {
+            self.0.get_mut(place).later.push(placed);
+            return;
+        }
+        let calls = Calls {
             chain,
             tool_use_id,
             first: placed,
             later: Vec::new(),
-        });
-        if self.calls.len() * 2 > self.slots.len() {
-            self.grow();
-        }
+        };
+        self.0.add(hash, calls);
     }
 
     /// Gives the last call before a result, else the first one after it.
@@ -113,7 +93,7 @@ impl<T: Text> CallBook<T> {
         message_index: usize,
     ) -> Option<&Call<T>> {
         let hash = KeyState.hash_one((chain, tool_use_id));
-        let calls = &self.calls[self.find(hash, chain, tool_use_id).ok()?];
+        let calls = self.0.get(self.find(hash, chain, tool_use_id)?);
         let later = &calls.later;
         let before = later.partition_point(|placed| placed.message_index < message_index);
         let nearest = match before.checked_sub(1) {
@@ -123,43 +103,12 @@ impl<T: Text> CallBook<T> {
         Some(&nearest.call)
     }
 
-    /// The place of the calls with an id, or the slot that it would have.
-    fn find(&self, hash: u64, chain: ChainIndex, tool_use_id: &T) -> Result<usize, usize> {
-        let mut slot = slot_of(hash, self.slots.len());
-        loop {
-            let place = self.slots[slot] as usize;
-            let Some(calls) = self.calls.get(place) else {
-                return Err(slot);
-            };
-            if calls.hash == hash && calls.chain == chain && calls.tool_use_id == *tool_use_id {
-                return Ok(place);
-            }
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
+    /// The place of the calls with an id.
+    fn find(&self, hash: u64, chain: ChainIndex, tool_use_id: &T) -> Option<usize> {
+        self.0.find(hash, |calls| {
+            calls.chain == chain && calls.tool_use_id == *tool_use_id
+        })
     }
-
-    #[cold]
-    fn grow(&mut self) {
-        let count = self.slots.len() * 4;
-        self.slots.clear();
-        self.slots.resize(count, FREE);
-        for (place, calls) in (0..).zip(&self.calls) {
-            let mut slot = slot_of(calls.hash, count);
-            while self.slots[slot] != FREE {
-                slot = (slot + 1) & (count - 1);
-            }
-            self.slots[slot] = place;
-        }
-    }
-}
-
-/// The slot that a hash points to, of a power of two of them.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the low bits are what is wanted"
-)]
-const fn slot_of(hash: u64, slots: usize) -> usize {
-    hash as usize & (slots - 1)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::limit::Limit;
 use crate::replacement::{FRAME_CHARS, Replacement};
+use crate::unit::{Measure, Unit};
 
 /// Shares of the preview's size, tried in this order until the group fits.
 const PREVIEW_STEPS_PERCENT: [i128; 5] = [100, 50, 25, 10, 0];
@@ -20,15 +21,17 @@ pub enum Accounting {
 /// By which limits to choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// The largest size of a group in characters.
+    /// The largest size of a group, in the unit.
     pub limit: Limit,
     /// Size of a preview before any shrinking.
     pub preview_bytes: i128,
     /// What counts towards the limit.
     pub accounting: Accounting,
+    /// What the limit and the totals count. The order of the choice is that of characters.
+    pub unit: Unit,
 }
 
-/// Characters of one group by kind; exempt results are in none of them.
+/// Sizes of one group by kind, in the unit of its limit; exempt results are in none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Kept results.
@@ -58,14 +61,16 @@ impl Totals {
 pub struct Choosable {
     /// Characters of its text.
     pub size_chars: u64,
+    /// The size of its text in the unit of the limit.
+    pub size: u64,
     /// How often it stands in its group.
     pub occurrences: usize,
 }
 
 impl Choosable {
-    /// Characters of all its occurrences together.
-    pub(crate) fn total_chars(self) -> i128 {
-        times(i128::from(self.size_chars), self.occurrences)
+    /// The size of all its occurrences together, in the unit of the limit.
+    pub(crate) fn total(self) -> i128 {
+        times(i128::from(self.size), self.occurrences)
     }
 }
 
@@ -73,59 +78,101 @@ impl Choosable {
 pub trait Built {
     /// Its characters.
     fn size_chars(&self) -> u64;
+
+    /// Its size in another unit than characters.
+    fn measure(&self, unit: Unit) -> u64;
+
+    /// Its size in any unit.
+    fn size(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::Chars => self.size_chars(),
+            Unit::Tokens | Unit::Bytes => self.measure(unit),
+        }
+    }
 }
 
 impl Built for Replacement {
     fn size_chars(&self) -> u64 {
         self.size_chars
     }
+
+    fn measure(&self, unit: Unit) -> u64 {
+        Measure::of(&self.text, unit)
+    }
 }
 
-/// What was chosen, in the order taken.
+/// The size of a replacement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplacementSize {
+    /// Its characters.
+    pub chars: u64,
+    /// Its size in the unit of the limit.
+    pub size: u64,
+}
+
+impl ReplacementSize {
+    /// That of so many characters, if the limit counts them.
+    #[must_use]
+    pub const fn in_chars(chars: u64) -> Self {
+        Self { chars, size: chars }
+    }
+
+    /// That of a replacement which was built, if the limit counts `unit`.
+    #[must_use]
+    pub fn of(built: &impl Built, unit: Unit) -> Self {
+        Self {
+            chars: built.size_chars(),
+            size: built.size(unit),
+        }
+    }
+}
+
+/// What was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen<B> {
+pub struct Chosen {
     /// The step at which the group fits, or the last one.
     pub preview_bytes: i128,
-    /// Indices into the items, each with its replacement.
-    pub taken: Vec<(usize, B)>,
+    /// Indices into the items, in the order taken.
+    pub taken: Vec<usize>,
 }
 
 /// Chooses what to replace in a group that is over the limit, and notes the gain in `totals`.
 ///
 /// The first preview size at which the group fits holds for all; if none fits, the smallest one.
-/// `build` makes the replacement of an item with a preview of so many bytes.
+/// `measure` gives the size of an item's replacement with a preview of so many bytes: no choice
+/// depends on more, so that one whose size is known otherwise need not be built for it.
 ///
 /// # Errors
 ///
-/// Those of `build`.
+/// Those of `measure`.
 ///
 /// ```
-/// use toolbudget_core::{Accounting, Budget, Built, Choosable, Totals, choose};
+/// use toolbudget_core::{
+///     Accounting, Budget, Choosable, ReplacementSize, Totals, Unit, choose,
+/// };
 ///
-/// struct Text(u64);
-/// impl Built for Text {
-///     fn size_chars(&self) -> u64 {
-///         self.0
-///     }
-/// }
-///
-/// let items = [300, 900].map(|size_chars| Choosable { size_chars, occurrences: 1 });
-/// let budget = Budget { limit: 600.into(), preview_bytes: 400, accounting: Accounting::Visible };
+/// let items = [300, 900].map(|size| Choosable { size_chars: size, size, occurrences: 1 });
+/// let budget = Budget {
+///     limit: 600.into(),
+///     preview_bytes: 400,
+///     accounting: Accounting::Visible,
+///     unit: Unit::Chars,
+/// };
 /// let mut totals = Totals { fresh: 1_200, ..Totals::default() };
 /// let chosen = choose(&items, &mut totals, &budget, |_, preview_bytes| {
-///     Ok::<_, ()>(Text(100 + preview_bytes as u64))
+///     Ok::<_, ()>(ReplacementSize::in_chars(100 + preview_bytes as u64))
 /// })?;
 /// assert_eq!(chosen.preview_bytes, 200);
-/// assert_eq!(chosen.taken[0].0, 1);
+/// assert_eq!(chosen.taken, [1]);
 /// assert_eq!(totals.visible(Accounting::Visible), 600);
 /// # Ok::<(), ()>(())
 /// ```
-pub fn choose<B: Built, E>(
+pub fn choose<E>(
     items: &[Choosable],
     totals: &mut Totals,
     budget: &Budget,
-    mut build: impl FnMut(usize, i128) -> Result<B, E>,
-) -> Result<Chosen<B>, E> {
+    mut measure: impl FnMut(usize, i128) -> Result<ReplacementSize, E>,
+) -> Result<Chosen, E> {
     let mut largest_first: Vec<(usize, Choosable)> = items.iter().copied().enumerate().collect();
     largest_first.sort_by_key(|(_, item)| Reverse(item.size_chars));
     let visible = totals.visible(budget.accounting);
@@ -140,7 +187,7 @@ pub fn choose<B: Built, E>(
             if attempt.fits() || item.size_chars <= FRAME_CHARS {
                 break;
             }
-            attempt.take(index, item, build(index, preview_bytes)?);
+            attempt.take(index, item, measure(index, preview_bytes)?);
         }
         totals.gained = visible.saturating_sub(attempt.visible);
         let fits = attempt.fits();
@@ -177,13 +224,13 @@ const fn share_of(preview_bytes: i128, percent: i128) -> i128 {
 }
 
 /// A choice with one size of previews.
-struct Attempt<'a, B> {
+struct Attempt<'a> {
     budget: &'a Budget,
     visible: i128,
-    taken: Vec<(usize, B)>,
+    taken: Vec<usize>,
 }
 
-impl<'a, B: Built> Attempt<'a, B> {
+impl<'a> Attempt<'a> {
     const fn new(visible: i128, budget: &'a Budget) -> Self {
         Self {
             budget,
@@ -197,22 +244,23 @@ impl<'a, B: Built> Attempt<'a, B> {
     }
 
     /// Takes an item, unless its replacement would not be shorter.
-    fn take(&mut self, index: usize, item: Choosable, built: B) {
-        if built.size_chars() >= item.size_chars {
+    fn take(&mut self, index: usize, item: Choosable, replacement: ReplacementSize) {
+        if replacement.chars >= item.size_chars {
             return;
         }
-        let shown_chars = match self.budget.accounting {
-            Accounting::Visible => built.size_chars(),
+        let shown = match self.budget.accounting {
+            Accounting::Visible => replacement.size,
             Accounting::Originals => 0,
         };
-        let gain = i128::from(item.size_chars - shown_chars);
+        // Of other units a text with fewer characters may have more.
+        let gain = i128::from(item.size) - i128::from(shown);
         self.visible = self.visible.saturating_sub(times(gain, item.occurrences));
-        self.taken.push((index, built));
+        self.taken.push(index);
     }
 }
 
-fn times(chars: i128, occurrences: usize) -> i128 {
-    chars.saturating_mul(i128::try_from(occurrences).unwrap_or(i128::MAX))
+fn times(size: i128, occurrences: usize) -> i128 {
+    size.saturating_mul(i128::try_from(occurrences).unwrap_or(i128::MAX))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::hash::KeyMap;
 use crate::text::Text;
 
 /// Its results are reads that the model asked for.
-const MEMORY_TOOL: &str = "memory";
+pub(crate) const MEMORY_TOOL: &str = "memory";
 
 /// Most groups hold no more results.
 const USUAL_RESULTS: usize = 8;

@@ -1,6 +1,7 @@
 //! Grouping by what the API sees as one user message, not by the list's own elements.
 
-use crate::hash::{KeyMap, KeySet};
+use crate::hash::KeyMap;
+use crate::ids::IdTable;
 use crate::text::Text;
 
 /// Which conversation a record belongs to: the main one or a sub-agent's.
@@ -26,6 +27,13 @@ impl<T> Default for Chain<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ChainIndex(usize);
 
+impl ChainIndex {
+    /// Chains are numbered in the order in which they were met.
+    pub(crate) const fn number(self) -> usize {
+        self.0
+    }
+}
+
 /// Assigns messages to groups, in one pass over a list or a stream.
 ///
 /// Only an assistant message whose id is new in its chain ends a group: a streamed answer comes as
@@ -41,7 +49,7 @@ pub(crate) struct Grouper<T> {
 
 #[derive(Debug)]
 struct ChainState<T> {
-    seen_message_ids: KeySet<T>,
+    message_ids: IdTable<T>,
     open_group: Option<usize>,
 }
 
@@ -66,7 +74,7 @@ impl<T: Text> Grouper<T> {
         }
         let index = *self.indices.entry(chain.clone()).or_insert_with(|| {
             self.states.push(ChainState {
-                seen_message_ids: KeySet::default(),
+                message_ids: IdTable::new(),
                 open_group: None,
             });
             ChainIndex(self.states.len() - 1)
@@ -78,7 +86,7 @@ impl<T: Text> Grouper<T> {
     /// Takes note of an assistant message; gives the group that it ends, if it ends one.
     pub(crate) fn ended_by(&mut self, chain: ChainIndex, message_id: Option<T>) -> Option<usize> {
         let state = &mut self.states[chain.0];
-        let is_new = message_id.is_none_or(|id| state.seen_message_ids.insert(id));
+        let is_new = message_id.is_none_or(|id| state.message_ids.number_of(id).1);
         if is_new {
             state.open_group.take()
         } else {

@@ -9,6 +9,100 @@ pub(crate) type KeyMap<K, V> = HashMap<K, V, KeyState>;
 /// A set of such keys.
 pub(crate) type KeySet<K> = HashSet<K, KeyState>;
 
+/// Items in the order in which they were added, found by a hash that they carry.
+///
+/// A table of its own instead of the standard one: it is probed once for each result, items can be
+/// changed by their place without another look-up, and nothing is ever taken out.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    /// Places in `items`, each where its hash points or behind; as many as a power of two.
+    slots: Vec<u32>,
+    items: Vec<(u64, T)>,
+}
+
+/// A slot without a place.
+const FREE: u32 = u32::MAX;
+
+impl<T> Table<T> {
+    /// Starts without items, and takes no memory before there is one.
+    pub(crate) const fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            items: Vec::new(),
+        }
+    }
+
+    /// Makes room for so many items, if there is none yet.
+    pub(crate) fn expect(&mut self, items: usize) {
+        if self.slots.is_empty() {
+            self.items.reserve(items);
+            self.spread(items.saturating_mul(2).max(16).next_power_of_two());
+        }
+    }
+
+    /// The place of the item with this hash that `is_it`.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&T) -> bool) -> Option<usize> {
+        let last = self.slots.len().checked_sub(1)?;
+        let mut slot = slot_of(hash, last);
+        loop {
+            let place = self.slots[slot] as usize;
+            let (other, item) = self.items.get(place)?;
+            if *other == hash && is_it(item) {
+                return Some(place);
+            }
+            slot = (slot + 1) & last;
+        }
+    }
+
+    /// Adds an item that is not there yet; gives its place.
+    pub(crate) fn add(&mut self, hash: u64, item: T) -> usize {
+        let place = self.items.len();
+        self.items.push((hash, item));
+        if self.items.len() * 2 > self.slots.len() {
+            self.spread((self.slots.len() * 4).max(16));
+        } else {
+            self.put(place);
+        }
+        place
+    }
+
+    pub(crate) fn get(&self, place: usize) -> &T {
+        &self.items[place].1
+    }
+
+    pub(crate) fn get_mut(&mut self, place: usize) -> &mut T {
+        &mut self.items[place].1
+    }
+
+    fn put(&mut self, place: usize) {
+        let last = self.slots.len() - 1;
+        let mut slot = slot_of(self.items[place].0, last);
+        while self.slots[slot] != FREE {
+            slot = (slot + 1) & last;
+        }
+        self.slots[slot] = u32::try_from(place).unwrap_or(FREE);
+    }
+
+    #[cold]
+    fn spread(&mut self, slots: usize) {
+        self.slots.clear();
+        self.slots.resize(slots, FREE);
+        for place in 0..self.items.len() {
+            self.put(place);
+        }
+    }
+}
+
+/// The slot that a hash points to, of those up to `last`, a power of two less one.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the low bits are what is wanted"
+)]
+const fn slot_of(hash: u64, last: usize) -> usize {
+    hash as usize & last
+}
+
 /// Makes [`KeyHasher`]s, all with the random numbers of this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeyState;
@@ -78,6 +172,11 @@ impl Hasher for KeyHasher {
     }
 
     #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.fold(number.into());
+    }
+
+    #[inline]
     fn write_u64(&mut self, number: u64) {
         self.fold(number);
     }
@@ -134,6 +233,30 @@ mod tests {
     }
 
     proptest! {
+        /// A table holds what a map holds, whatever hashes collide and whatever was expected.
+        #[test]
+        fn a_table_finds_what_was_added(
+            keys in prop::collection::vec((0_u64..4, 0_u32..40), 0..120),
+            expected in 0_usize..60,
+        ) {
+            let mut table = Table::new();
+            if expected % 2 == 0 {
+                table.expect(expected);
+            }
+            let mut places: HashMap<(u64, u32), usize> = HashMap::new();
+            for key in keys {
+                let found = table.find(key.0, |item| *item == key);
+                prop_assert_eq!(found, places.get(&key).copied());
+                if found.is_none() {
+                    let place = table.add(key.0, key);
+                    places.insert(key, place);
+                }
+            }
+            for (key, place) in places {
+                prop_assert_eq!(*table.get(place), key);
+            }
+        }
+
         /// What is equal has one hash; numbers close to each other spread over the low bits.
         #[test]
         fn close_numbers_spread(start in any::<u64>()) {

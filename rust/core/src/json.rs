@@ -28,7 +28,7 @@ pub use event::{CallSpan, Event, ResultSpan, TurnSpan};
 pub use names::{JsonName, Name};
 pub use recall::{Earlier, Recalled, recall};
 pub use splice::{Splice, encode_text, replace_content};
-pub use text::{JsonText, decode_text, fingerprint_spans, text_of};
+pub use text::{JsonText, decode_text, fingerprint_spans, measure_spans, text_of};
 
 #[cfg(test)]
 mod tests;

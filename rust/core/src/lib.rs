@@ -23,31 +23,40 @@
 mod calls;
 mod choose;
 mod collect;
+mod columns;
 mod decision;
 mod fingerprint;
 mod group;
 mod hash;
+mod ids;
 pub mod json;
 mod limit;
+mod outline;
 mod plan;
 mod preview;
 mod replacement;
 mod select;
 mod size;
 mod text;
+mod tokens;
+mod unit;
 
 pub use calls::{Call, is_code_caller};
-pub use choose::{Accounting, Budget, Built, Choosable, Chosen, Totals, choose};
+pub use choose::{Accounting, Budget, Built, Choosable, Chosen, ReplacementSize, Totals, choose};
 pub use collect::{Candidate, Collector, Found, Group, SkipReason, Skipped, Survey};
+pub use columns::{Before, ColumnCollector, Columns, Numbers, Standing};
 pub use decision::{Decision, Key, Recorded, Rule};
 pub use fingerprint::{Fingerprint, Fingerprinter, TextHash};
 pub use group::Chain;
 pub use limit::Limit;
+pub use outline::{Drawer, Outline};
 pub use plan::{Choice, Knowledge, Options, Plan, plan};
 pub use preview::{Preview, cut_preview, preview_window_chars};
 pub use replacement::{
-    Original, REFERENCE_MAX_CHARS, Replacement, format_size, is_framed_reference,
+    Draft, Original, REFERENCE_MAX_CHARS, Replacement, format_size, is_framed_reference,
 };
 pub use select::select_largest;
 pub use size::{count_chars, pieces};
 pub use text::Text;
+pub use tokens::TokenEstimator;
+pub use unit::{Measure, Unit};

@@ -8,6 +8,7 @@ use crate::collect::{Skipped, Survey};
 use crate::decision::{Decision, Recorded, Rule};
 use crate::fingerprint::Fingerprint;
 use crate::text::Text;
+use crate::unit::Unit;
 use planner::Planner;
 
 /// By which rules to decide.
@@ -44,6 +45,24 @@ pub trait Knowledge {
         let _ = candidate;
         Ok(false)
     }
+
+    /// The size of a candidate's text in a unit, which is not that of characters.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be read.
+    fn measure(&mut self, candidate: usize, unit: Unit) -> Result<u64, Self::Error>;
+
+    /// The size of a recorded replacement in such a unit.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be read.
+    fn measure_recorded(
+        &mut self,
+        recorded: &Self::Recorded,
+        unit: Unit,
+    ) -> Result<u64, Self::Error>;
 
     /// The fingerprint of a candidate's text. It is asked before what follows.
     ///
@@ -91,6 +110,19 @@ pub trait Knowledge {
     /// The text cannot be read.
     fn prepare(&mut self, candidate: usize) -> Result<bool, Self::Error>;
 
+    /// Characters of the replacement that [`build`](Self::build) would build.
+    ///
+    /// # Errors
+    ///
+    /// What the replacement says cannot be found out.
+    fn replacement_chars(
+        &mut self,
+        candidate: usize,
+        preview_bytes: i128,
+    ) -> Result<u64, Self::Error> {
+        Ok(self.build(candidate, preview_bytes)?.size_chars())
+    }
+
     /// Builds the replacement of a prepared candidate with a preview of so many bytes.
     ///
     /// # Errors
@@ -125,7 +157,7 @@ pub struct Plan<R, B> {
     pub adoptions: Vec<(usize, R)>,
     /// Recorded replacements to be put in again.
     pub changes: Vec<(usize, R)>,
-    /// Sizes by group.
+    /// Sizes by group, in the unit of the limit.
     pub totals: Vec<Totals>,
     /// Results that are no candidates, by reason.
     pub skipped: Skipped,
@@ -146,8 +178,8 @@ pub struct Plan<R, B> {
 /// ```
 /// use std::collections::TryReserveError;
 /// use toolbudget_core::{
-///     Accounting, Budget, Chain, Collector, Decision, Fingerprint, Found, Knowledge, Options,
-///     Original, Replacement, Rule, plan,
+///     Accounting, Budget, Chain, Collector, Decision, Fingerprint, Found, Knowledge, Measure,
+///     Options, Original, Replacement, Rule, Unit, plan,
 /// };
 ///
 /// /// Texts of which nothing is known yet.
@@ -161,6 +193,12 @@ pub struct Plan<R, B> {
 ///     type Built = Replacement;
 ///     type Error = TryReserveError;
 ///
+///     fn measure(&mut self, candidate: usize, unit: Unit) -> Answer<u64> {
+///         Ok(Measure::of(self.0[candidate].as_bytes(), unit))
+///     }
+///     fn measure_recorded(&mut self, recorded: &Replacement, unit: Unit) -> Answer<u64> {
+///         Ok(Measure::of(&recorded.text, unit))
+///     }
 ///     fn fingerprint(&mut self, candidate: usize) -> Answer<Fingerprint> {
 ///         let text = self.0[candidate].as_bytes();
 ///         Ok(Fingerprint::of(text, text.len() as u64))
@@ -201,6 +239,7 @@ pub struct Plan<R, B> {
 ///         limit: 1_000.into(),
 ///         preview_bytes: 100,
 ///         accounting: Accounting::Visible,
+///         unit: Unit::Chars,
 ///     },
 ///     rule: Rule::Running,
 ///     leaves_fresh: false,

@@ -2,9 +2,9 @@
 
 use std::collections::TryReserveError;
 
-use memchr::memchr2;
+use memchr::{memchr2, memchr2_iter, memrchr};
 
-use crate::size::is_continuation;
+use crate::size::{count_chars, is_continuation};
 
 /// What the frame of a replacement is called; text that looks like its tag is defused.
 const FRAME_NAME: &str = "persisted-output";
@@ -54,51 +54,128 @@ pub const fn preview_window_chars(max_bytes: usize) -> usize {
 /// # Ok::<(), std::collections::TryReserveError>(())
 /// ```
 pub fn cut_preview(head: &[u8], max_bytes: usize) -> Result<Preview, TryReserveError> {
-    let mut cut = Cut::new(max_bytes, head.len())?;
-    // Nearly always, and to look for what is no text byte by byte is slow.
-    if let Ok(text) = str::from_utf8(head) {
-        cut.push_safely(text)?;
-        return Ok(cut.finish());
-    }
-    for chunk in head.utf8_chunks() {
-        cut.push_safely(chunk.valid())?;
-        // The first byte of a surrogate stands for all three; the others come as stray ones behind
-        // it. A stray one behind text must not vanish: what it parts would join.
-        if let Some(&byte) = chunk.invalid().first()
-            && !(is_continuation(byte) && chunk.valid().is_empty())
-        {
-            cut.push("\u{fffd}")?;
-        }
-        if cut.has_more {
-            break;
-        }
-    }
-    Ok(cut.finish())
+    let safe = SafeHead::of(head, max_bytes)?;
+    let cut = safe.cut(head, max_bytes);
+    let mut text = String::new();
+    text.try_reserve_exact(cut.text.len())?;
+    text.push_str(str::from_utf8(cut.text).unwrap_or_default());
+    Ok(Preview {
+        text,
+        has_more: cut.has_more,
+    })
 }
 
-/// A preview while it is filled.
-struct Cut {
+/// A text made wire-safe once, so that previews of any size can be cut from it.
+///
+/// The text itself stays with its owner: nearly always it is wire-safe as it is.
+#[derive(Clone, Debug)]
+pub(crate) struct SafeHead {
+    /// The wire-safe form, if it is another one.
+    changed: Option<String>,
+    is_ascii: bool,
+}
+
+/// A preview as a part of the text that it is cut from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut<'a> {
+    /// Valid UTF-8.
+    pub(crate) text: &'a [u8],
+    pub(crate) has_more: bool,
+}
+
+impl SafeHead {
+    /// Makes a text safe, as far as a preview of at most `max_bytes` can show it.
+    pub(crate) fn of(head: &[u8], max_bytes: usize) -> Result<Self, TryReserveError> {
+        let is_ascii = head.is_ascii();
+        let is_safe = (is_ascii || str::from_utf8(head).is_ok()) && !may_be_unsafe(head);
+        let changed = if is_safe {
+            None
+        } else {
+            Some(SafeText::of(head, max_bytes)?)
+        };
+        Ok(Self {
+            is_ascii: is_ascii && changed.is_none(),
+            changed,
+        })
+    }
+
+    /// Cuts a preview; `head` is the text that this was made of.
+    pub(crate) fn cut<'a>(&'a self, head: &'a [u8], max_bytes: usize) -> Cut<'a> {
+        let text = self.changed.as_ref().map_or(head, |text| text.as_bytes());
+        if text.len() <= max_bytes {
+            return Cut {
+                text,
+                has_more: false,
+            };
+        }
+        let mut end = max_bytes;
+        while end > 0 && is_continuation(text[end]) {
+            end -= 1;
+        }
+        // Only a line break strictly past half of the size ends the text.
+        let second_half = (max_bytes / 2 + 1).min(end);
+        if let Some(newline) = memrchr(b'\n', &text[second_half..end]) {
+            end = second_half + newline;
+        }
+        Cut {
+            text: &text[..end],
+            has_more: true,
+        }
+    }
+
+    /// Characters of a preview that was cut from this.
+    pub(crate) fn count_chars(&self, cut: Cut<'_>) -> u64 {
+        if self.is_ascii {
+            cut.text.len() as u64
+        } else {
+            count_chars(cut.text)
+        }
+    }
+}
+
+/// Whether valid text may hold what a request body or a frame could not carry.
+fn may_be_unsafe(text: &[u8]) -> bool {
+    memchr2_iter(b'\0', b'<', text).any(|position| {
+        let behind = &text[position + 1..];
+        // All that the name of a frame can begin with, as it is compared.
+        text[position] == 0 || matches!(behind.first(), Some(b'/' | b'p' | b'P'))
+    })
+}
+
+/// Wire-safe text while it is put together.
+struct SafeText {
     text: String,
     max_bytes: usize,
-    has_more: bool,
 }
 
-impl Cut {
-    fn new(max_bytes: usize, head_bytes: usize) -> Result<Self, TryReserveError> {
-        let mut text = String::new();
-        text.try_reserve_exact(max_bytes.min(head_bytes))?;
-        Ok(Self {
-            text,
+impl SafeText {
+    fn of(head: &[u8], max_bytes: usize) -> Result<String, TryReserveError> {
+        let mut safe = Self {
+            text: String::new(),
             max_bytes,
-            has_more: false,
-        })
+        };
+        safe.text.try_reserve(max_bytes.min(head.len()))?;
+        for chunk in head.utf8_chunks() {
+            safe.push_safely(chunk.valid())?;
+            // The first byte of a surrogate stands for all three; the others come as stray ones
+            // behind it. A stray one behind text must not vanish: what it parts would join.
+            if let Some(&byte) = chunk.invalid().first()
+                && !(is_continuation(byte) && chunk.valid().is_empty())
+            {
+                safe.push("\u{fffd}")?;
+            }
+            if safe.is_full() {
+                break;
+            }
+        }
+        Ok(safe.text)
     }
 
     /// Appends valid text in its wire-safe form.
     fn push_safely(&mut self, text: &str) -> Result<(), TryReserveError> {
         let mut rest = text;
         while let Some(position) = memchr2(b'\0', b'<', rest.as_bytes())
-            && !self.has_more
+            && !self.is_full()
         {
             let (before, unsafe_text) = rest.split_at(position);
             self.push(before)?;
@@ -113,31 +190,19 @@ impl Cut {
         self.push(rest)
     }
 
-    /// Appends what there is room for; once something did not fit, nothing more is appended.
+    /// Appends what is shown perhaps; what stands behind that may be unsafe.
     fn push(&mut self, text: &str) -> Result<(), TryReserveError> {
-        if self.has_more {
+        if self.is_full() {
             return Ok(());
         }
-        let room_bytes = self.max_bytes - self.text.len();
-        self.has_more = text.len() > room_bytes;
-        let fitting = &text[..text.floor_char_boundary(room_bytes)];
-        self.text.try_reserve(fitting.len())?;
-        self.text.push_str(fitting);
+        self.text.try_reserve(text.len())?;
+        self.text.push_str(text);
         Ok(())
     }
 
-    /// Ends at the last line break in the second half, if anything was left out.
-    fn finish(mut self) -> Preview {
-        if self.has_more
-            && let Some(newline) = self.text.rfind('\n')
-            && newline > self.max_bytes / 2
-        {
-            self.text.truncate(newline);
-        }
-        Preview {
-            text: self.text,
-            has_more: self.has_more,
-        }
+    /// Whether there is more than any preview can show.
+    const fn is_full(&self) -> bool {
+        self.text.len() > self.max_bytes
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::collections::TryReserveError;
 
-use crate::preview::cut_preview;
+use crate::preview::SafeHead;
 use crate::size::{count_chars, is_continuation};
 
 const OPENING: &str = "<persisted-output>\n";
-const SIZE: &str = "Output too large (";
-const PATH: &str = "). Full output saved to: ";
+const SIZE: &[u8] = b"Output too large (";
+const PATH: &[u8] = b"). Full output saved to: ";
+const TITLE: &[u8] = b"\n\nPreview (first ";
+const TITLE_END: &[u8] = b"):\n";
+const ELLIPSIS: &[u8] = b"\n...";
 const CLOSING: &str = "\n</persisted-output>";
-const ELLIPSIS: &str = "\n...";
 
 /// Of how many pieces of text a replacement is made.
 const MOST_PARTS: usize = 13;
@@ -20,6 +22,11 @@ pub(crate) const FRAME_CHARS: u64 =
 
 /// Other programs' references are at most this long; a larger text in the same frame is plain data.
 pub const REFERENCE_MAX_CHARS: u64 = 16_384;
+
+/// Tells whether another program's replacement, known by its id alone, fits a text so long.
+pub(crate) const fn is_applicable(foreign_chars: u64, size_chars: u64) -> bool {
+    foreign_chars <= REFERENCE_MAX_CHARS && foreign_chars < size_chars
+}
 
 /// What a replacement says about the text that it stands for. Text is in WTF-8.
 #[derive(Clone, Copy, Debug)]
@@ -71,35 +78,98 @@ impl Original<'_> {
     /// # Ok::<(), std::collections::TryReserveError>(())
     /// ```
     pub fn build_replacement(&self, preview_bytes: i128) -> Result<Replacement, TryReserveError> {
-        let size = format_size(self.size_bytes);
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(MOST_PARTS);
-        parts.extend([
-            OPENING.as_bytes(),
-            SIZE.as_bytes(),
-            size.as_bytes(),
-            PATH.as_bytes(),
-            self.path,
-        ]);
-        if let Some(reader_hint) = self.reader_hint {
-            parts.extend([b"\n", reader_hint]);
-        }
-        let label = format_size(preview_bytes);
-        let preview;
-        if preview_bytes > 0 {
-            preview = cut_preview(
-                self.head,
-                usize::try_from(preview_bytes).unwrap_or(usize::MAX),
-            )?;
-            let title: [&[u8]; 3] = [b"\n\nPreview (first ", label.as_bytes(), b"):\n"];
-            parts.extend(title);
-            parts.push(preview.text.as_bytes());
-            parts.extend(preview.has_more.then_some(ELLIPSIS.as_bytes()));
-        }
-        parts.push(CLOSING.as_bytes());
-        let text = concatenate(&parts)?;
-        let size_chars = count_chars(&text);
-        Ok(Replacement { text, size_chars })
+        Draft::of(self, preview_bytes)?.build(self, preview_bytes)
     }
+}
+
+/// What the replacements of one text have in common, whatever the size of their previews.
+///
+/// To measure one costs little, so that a size can be chosen before anything is built. Every method
+/// takes the original that the draft was made of.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    head: SafeHead,
+    size: SizeText,
+    /// Characters of all that does not depend on the preview.
+    frame_chars: u64,
+}
+
+impl Draft {
+    /// Begins a replacement whose preview has at most so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the text.
+    pub fn of(original: &Original<'_>, max_preview_bytes: i128) -> Result<Self, TryReserveError> {
+        let size = SizeText::of(original.size_bytes);
+        let hint = original.reader_hint;
+        Ok(Self {
+            head: SafeHead::of(original.head, in_memory(max_preview_bytes))?,
+            size,
+            frame_chars: FRAME_CHARS
+                + size.as_bytes().len() as u64
+                + count_chars(original.path)
+                + hint.map_or(0, |hint| 1 + count_chars(hint)),
+        })
+    }
+
+    /// Characters that the replacement with a preview of at most `preview_bytes` has.
+    ///
+    /// ```
+    /// use toolbudget_core::{Draft, Original};
+    ///
+    /// let original = Original { head: b"abc", size_bytes: 3, path: b"/t", reader_hint: None };
+    /// let draft = Draft::of(&original, 2)?;
+    /// let built = draft.build(&original, 2)?;
+    /// assert_eq!(draft.size_chars(&original, 2), built.size_chars);
+    /// # Ok::<(), std::collections::TryReserveError>(())
+    /// ```
+    #[must_use]
+    pub fn size_chars(&self, original: &Original<'_>, preview_bytes: i128) -> u64 {
+        if preview_bytes <= 0 {
+            return self.frame_chars;
+        }
+        let cut = self.head.cut(original.head, in_memory(preview_bytes));
+        let label = SizeText::of(preview_bytes);
+        let title = TITLE.len() + label.as_bytes().len() + TITLE_END.len();
+        let ellipsis = if cut.has_more { ELLIPSIS.len() } else { 0 };
+        self.frame_chars + self.head.count_chars(cut) + (title + ellipsis) as u64
+    }
+
+    /// Builds the replacement with a preview of at most `preview_bytes`; 0 leaves the preview out.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the text.
+    pub fn build(
+        &self,
+        original: &Original<'_>,
+        preview_bytes: i128,
+    ) -> Result<Replacement, TryReserveError> {
+        let mut parts: [&[u8]; MOST_PARTS] = [b""; MOST_PARTS];
+        [parts[0], parts[1], parts[2]] = [OPENING.as_bytes(), SIZE, self.size.as_bytes()];
+        [parts[3], parts[4]] = [PATH, original.path];
+        if let Some(reader_hint) = original.reader_hint {
+            [parts[5], parts[6]] = [b"\n", reader_hint];
+        }
+        let label = SizeText::of(preview_bytes);
+        if preview_bytes > 0 {
+            let cut = self.head.cut(original.head, in_memory(preview_bytes));
+            [parts[7], parts[8], parts[9]] = [TITLE, label.as_bytes(), TITLE_END];
+            parts[10] = cut.text;
+            parts[11] = if cut.has_more { ELLIPSIS } else { b"" };
+        }
+        parts[12] = CLOSING.as_bytes();
+        Ok(Replacement {
+            text: concatenate(&parts)?,
+            size_chars: self.size_chars(original, preview_bytes),
+        })
+    }
+}
+
+/// No preview is larger than memory.
+fn in_memory(size_bytes: i128) -> usize {
+    usize::try_from(size_bytes.max(0)).unwrap_or(usize::MAX)
 }
 
 fn concatenate(parts: &[&[u8]]) -> Result<Vec<u8>, TryReserveError> {
@@ -124,39 +194,90 @@ fn concatenate(parts: &[&[u8]]) -> Result<Vec<u8>, TryReserveError> {
 /// ```
 #[must_use]
 pub fn format_size(size_bytes: i128) -> String {
-    let (unit_bytes, unit) = match size_bytes {
-        i128::MIN..0 => return format!("{size_bytes} bytes"),
-        0..0x400 => (1, " bytes"),
-        0x400..0x10_0000 => (0x400, "KB"),
-        0x10_0000..0x4000_0000 => (0x10_0000, "MB"),
-        0x4000_0000.. => (0x4000_0000, "GB"),
-    };
-    let whole = size_bytes / unit_bytes;
-    let tenths = (20 * (size_bytes % unit_bytes) + unit_bytes) / (2 * unit_bytes);
-    let mut text = String::with_capacity(16);
-    push_number(&mut text, if tenths == 10 { whole + 1 } else { whole });
-    if let 1..=9 = tenths {
-        text.push('.');
-        push_number(&mut text, tenths);
-    }
-    text.push_str(unit);
-    text
+    String::from_utf8_lossy(SizeText::of(size_bytes).as_bytes()).into_owned()
 }
 
-/// Appends a number that is not negative; those of sizes are small, so this beats `format!`.
-fn push_number(text: &mut String, number: i128) {
-    let Ok(mut rest) = u64::try_from(number) else {
-        text.push_str(&number.to_string());
-        return;
-    };
-    let mut digits = [b'0'; 20];
-    let mut start = digits.len();
-    while rest > 0 || start == digits.len() {
-        start -= 1;
-        digits[start] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-        rest /= 10;
+/// What [`format_size`] writes, in ASCII and without an allocation.
+#[derive(Clone, Copy, Debug)]
+struct SizeText {
+    /// At its end; the longest number has 40 characters, a unit six.
+    bytes: [u8; 48],
+    start: usize,
+}
+
+impl SizeText {
+    fn of(size_bytes: i128) -> Self {
+        let mut text = Self {
+            bytes: [0; 48],
+            start: 48,
+        };
+        if let Ok(usual) = u32::try_from(size_bytes) {
+            text.push_size(usual.into());
+        } else if let Ok(large) = u128::try_from(size_bytes) {
+            text.push_size(large);
+        } else {
+            text.push_front(b" bytes");
+            text.push_large(size_bytes.unsigned_abs());
+            text.push_front(b"-");
+        }
+        text
     }
-    text.extend(digits[start..].iter().map(|&digit| char::from(digit)));
+
+    #[inline]
+    fn push_size(&mut self, size_bytes: u128) {
+        let (unit_bits, unit): (u32, &[u8]) = match size_bytes {
+            ..0x400 => (0, b" bytes"),
+            0x400..0x10_0000 => (10, b"KB"),
+            0x10_0000..0x4000_0000 => (20, b"MB"),
+            0x4000_0000.. => (30, b"GB"),
+        };
+        let unit_bytes = 1 << unit_bits;
+        let whole = size_bytes >> unit_bits;
+        let tenths = (20 * (size_bytes & (unit_bytes - 1)) + unit_bytes) >> (unit_bits + 1);
+        self.push_front(unit);
+        if let 1..=9 = tenths {
+            self.push_number(tenths);
+            self.push_front(b".");
+        }
+        self.push_number(if tenths == 10 { whole + 1 } else { whole });
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    fn push_front(&mut self, text: &[u8]) {
+        for &byte in text.iter().rev() {
+            self.push_byte(byte);
+        }
+    }
+
+    #[inline]
+    const fn push_byte(&mut self, byte: u8) {
+        self.start -= 1;
+        self.bytes[self.start] = byte;
+    }
+
+    /// Numbers of sizes are small as a rule, and to divide large ones is slow.
+    #[inline]
+    fn push_number(&mut self, number: u128) {
+        let Ok(mut rest) = u32::try_from(number) else {
+            self.push_large(number);
+            return;
+        };
+        loop {
+            self.push_byte(b'0' + (rest % 10) as u8);
+            rest /= 10;
+            if rest == 0 {
+                return;
+            }
+        }
+    }
+
+    #[cold]
+    fn push_large(&mut self, number: u128) {
+        self.push_front(number.to_string().as_bytes());
+    }
 }
 
 /// Tells whether a text of `size_chars` characters looks like another program's reference: framed,

@@ -200,12 +200,97 @@ def test_bodies_from_many_threads(tmp_path: Path) -> None:
     assert len(set(outputs)) == 1
 
 
-STEPS = st.sampled_from(["list", "bytes", "bytes", "segments", "mark_seen", "withdraw", "reopen"])
+def twin_of(body: bytes) -> bytes:
+    """Give the same bytes as another object."""
+    return bytes(bytearray(body))
+
+
+def test_the_same_body_gives_the_same_object_again(tmp_path: Path) -> None:
+    """V3: what went out once is not made anew, whichever object holds the body."""
+    session = opened(tmp_path)
+    body = body_of([*turn("Bash", t1=30_000 * "a"), answer(), msg(res("t2", "b" * 900))])
+    output = session.enforce_json(body)
+    pieces = session.enforce_json_segments(body)
+    for again in (body, twin_of(body), twin_of(body)):
+        assert session.enforce_json(again) is output
+        assert session.enforce_json_segments(again) == pieces
+        report = session.report
+        assert (report.replaced, report.reapplied, report.frozen) == (0, 1, 1)
+    pieces.clear()
+    assert b"".join(session.enforce_json_segments(body)) == output
+
+
+def test_an_unchanged_twin_comes_back_itself(tmp_path: Path) -> None:
+    """What comes back is the object that was given, not an equal one from before."""
+    session = opened(tmp_path)
+    body = body_of(turn("Bash", t1="small"))
+    for again in (body, twin_of(body), twin_of(body)):
+        assert session.enforce_json(again) is again
+        [piece] = session.enforce_json_segments(again)
+        assert piece is again
+
+
+def test_a_longer_body_gives_another_output(tmp_path: Path) -> None:
+    """What is known about a body is not taken for what holds for the next one."""
+    session = opened(tmp_path)
+    messages = turn("Bash", t1=30_000 * "a")
+    for _ in range(3):
+        session.enforce_json(body_of(messages))
+    messages += [answer(), *turn("Bash", t2=30_000 * "b")]
+    output = messages_of(session.enforce_json(body_of(messages)))
+    assert [is_reference(block["content"]) for block in results_in(output)] == [True, True]
+
+
+def test_a_tool_that_becomes_exempt_is_counted_as_such(tmp_path: Path) -> None:
+    """B3: for counting, exemption is asked for at every call, also about the same body."""
+    session = opened(tmp_path)
+    body = body_of(turn("Fetch", t1=900 * "a"))
+    for _ in range(3):
+        session.enforce_json(body)
+    assert (session.report.frozen, session.report.skipped) == (1, 0)
+    session.gate(res("t9", "x"), tool_name="Fetch", declared_limit=float("inf"))
+    session.enforce_json(body)
+    assert (session.report.frozen, session.report.skipped_by_reason) == (0, {"exempt": 1})
+
+
+def test_a_body_is_adopted(tmp_path: Path) -> None:
+    """R3: every undecided text result of a body is kept, for good."""
+    session = opened(tmp_path)
+    body = body_of(turn("Bash", t1=30_000 * "a"))
+    session.mark_seen_json(body)
+    assert (session.report.frozen, session.report.replaced) == (1, 0)
+    assert session.withdraw() == 0
+    assert session.enforce_json(body) is body
+    with pytest.raises(InvalidMessageError, match=r" at byte \d+$"):
+        session.mark_seen_json(b'{"messages": [')
+
+
+def test_segments_without_blocking_the_loop(tmp_path: Path) -> None:
+    """The twin for tasks gives the same pieces and a report of its own."""
+    session = opened(tmp_path)
+    body = body_of(turn("Bash", t1=30_000 * "a"))
+
+    async def both() -> tuple[list[bytes | memoryview], int]:
+        pieces = await session.aenforce_json_segments(body)
+        return pieces, session.report.replaced
+
+    pieces, replaced = asyncio.run(both())
+    assert replaced == 1
+    assert b"".join(pieces) == session.enforce_json(body)
+
+
+STEPS = st.sampled_from(
+    [
+        *("list", "bytes", "bytes", "bytes", "segments", "segments"),
+        *("mark_seen", "mark_seen_json", "withdraw", "reopen", "gate"),
+    ]
+)
 
 
 @given(
     messages=json_lists(),
-    steps=st.lists(st.tuples(STEPS, st.integers(0, 10)), min_size=1, max_size=6),
+    # Few lengths, so that the same body comes again.
+    steps=st.lists(st.tuples(STEPS, st.sampled_from([*range(11), 4, 4, 8, 8, 8])), max_size=8),
     limit=st.sampled_from([1, 300, 650, 1_500]),
 )
 def test_both_paths_in_any_mix_decide_the_same(
@@ -222,6 +307,8 @@ def test_both_paths_in_any_mix_decide_the_same(
 
 def replace_path(step: str) -> str:
     """Give the step on a list that a step on bytes stands for."""
+    if step == "mark_seen_json":
+        return "mark_seen"
     return "list" if step in {"bytes", "segments"} else step
 
 
@@ -257,9 +344,14 @@ def take(session: Session, step: str, messages: list[Any]) -> object:
     if step == "bytes":
         return messages_of(session.enforce_json(body_of(messages)))
     if step == "segments":
-        return messages_of(b"".join(session.enforce_json_segments(body_of(messages, top_k=5))))
+        return messages_of(b"".join(session.enforce_json_segments(body_of(messages))))
     if step == "mark_seen":
         session.mark_seen(messages)
+    elif step == "mark_seen_json":
+        session.mark_seen_json(body_of(messages))
+    elif step == "gate":
+        block = res("g1", "x" * 40 * len(messages))
+        return session.gate(block, tool_name="Fetch", declared_limit=len(messages) * 30 or 1)
     else:
         session.withdraw()
     return None

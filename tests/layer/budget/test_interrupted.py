@@ -4,6 +4,7 @@ import random
 import signal
 import threading
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,10 @@ from toolbudget.storage import log_file
 from toolbudget.storage.session_lock import SessionLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from toolbudget._core.pure import Key
 
 LIMIT = 20_000
 
@@ -38,18 +41,19 @@ def test_an_interrupt_between_record_and_state(
 ) -> None:
     """B9: what was recorded holds, although Ctrl-C kept this process from taking it over."""
     session = opened(tmp_path)
-    calls = 0
-    decide = ContentReplacementState.decide
+    decide_all = ContentReplacementState.decide_all
 
-    def interrupted(self: ContentReplacementState, *arguments: Any) -> None:  # noqa: ANN401 - passed on
-        nonlocal calls
-        calls += 1
-        if calls == nth:
-            raise KeyboardInterrupt
-        decide(self, *arguments)
+    def up_to_nth(decisions: Iterable[tuple[Key, str | None]]) -> Iterator[tuple[Key, str | None]]:
+        yield from islice(decisions, nth - 1)
+        raise KeyboardInterrupt
+
+    def interrupted(
+        self: ContentReplacementState, decisions: Iterable[tuple[Key, str | None]]
+    ) -> None:
+        decide_all(self, up_to_nth(decisions))
 
     with monkeypatch.context() as patch:
-        patch.setattr(ContentReplacementState, "decide", interrupted)
+        patch.setattr(ContentReplacementState, "decide_all", interrupted)
         with pytest.raises(KeyboardInterrupt):
             session.enforce([msg(*many())])
     messages = [msg(*many(), res("u", 9_000 * "y"))]

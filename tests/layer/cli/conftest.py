@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.layer.cli.transcripts import Ran
+from tests.layer.cli.transcripts import Ran, to_lines, write
 from toolbudget.cli import main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 
@@ -42,3 +42,14 @@ def apply(run: Callable[..., Ran], tmp_path: Path) -> Callable[..., Ran]:
         return run("apply", path, "--root", tmp_path / "root", "--json", *options)
 
     return run_apply
+
+
+@pytest.fixture
+def context(run: Callable[..., Ran], tmp_path: Path) -> Callable[..., Ran]:
+    """Give a function that shows the context of an input: records, or its bytes."""
+
+    def run_context(given: Sequence[object] | bytes, *options: object) -> Ran:
+        data = given if isinstance(given, bytes) else to_lines(*given)
+        return run("context", write(tmp_path / "in.jsonl", data), *options)
+
+    return run_context

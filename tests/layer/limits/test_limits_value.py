@@ -102,6 +102,7 @@ def test_fields_are_the_documented_ones() -> None:
         "accounting",
         "preview_style",
         "reader_hint",
+        "unit",
         "tools",
         "overrides",
     ]
@@ -152,7 +153,7 @@ def test_repr_shows_every_field() -> None:
     """The representation reads like the call that makes the object."""
     expected = (
         "Limits(max_result_chars=10, max_message_chars=inf, preview_bytes=5, "
-        "accounting='originals', preview_style='head', reader_hint='Use my_read', "
+        "accounting='originals', preview_style='head', reader_hint='Use my_read', unit='chars', "
         "tools={'Bash': 7, 'Read': inf}, overrides={'message': 9})"
     )
     assert repr(LIMITS) == expected

@@ -15,6 +15,7 @@ from toolbudget._core.pure.body import (
 from toolbudget._core.pure.candidate import Candidate
 from toolbudget._core.pure.choose import Choice, Fresh, GroupTotals, Prepared, totals_over
 from toolbudget._core.pure.collect import Survey, collect
+from toolbudget._core.pure.columns import Columns, Standing, columns
 from toolbudget._core.pure.decision import (
     Accounting,
     Adoption,
@@ -25,6 +26,7 @@ from toolbudget._core.pure.decision import (
     Rule,
 )
 from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
+from toolbudget._core.pure.outline import Outline, begins_with, outline
 from toolbudget._core.pure.plan import Plan, plan
 from toolbudget._core.pure.preview import cut_preview
 from toolbudget._core.pure.replacement import (
@@ -32,9 +34,11 @@ from toolbudget._core.pure.replacement import (
     build_replacement,
     is_framed_reference,
 )
-from toolbudget._core.pure.rewrite import Change, replace_content, rewrite
+from toolbudget._core.pure.rewrite import Change, replace_content, rewrite, rewrite_again
 from toolbudget._core.pure.select import select_largest
 from toolbudget._core.pure.size import utf8_length
+from toolbudget._core.pure.tokens import estimate_tokens
+from toolbudget._core.pure.unit import Unit, measure
 
 __all__ = [
     "REFERENCE_MAX_CHARS",
@@ -43,6 +47,7 @@ __all__ = [
     "Candidate",
     "Change",
     "Choice",
+    "Columns",
     "Fingerprint",
     "FingerprintCache",
     "Fingerprints",
@@ -51,20 +56,29 @@ __all__ = [
     "JsonScan",
     "Key",
     "Known",
+    "Outline",
     "Plan",
     "PlanOptions",
     "Prepared",
     "Rule",
+    "Standing",
     "Survey",
+    "Unit",
+    "begins_with",
     "build_replacement",
     "collect",
+    "columns",
     "cut_preview",
+    "estimate_tokens",
     "fingerprint",
     "is_framed_reference",
+    "measure",
+    "outline",
     "plan",
     "plan_json",
     "replace_content",
     "rewrite",
+    "rewrite_again",
     "rewrite_json",
     "rewrite_json_segments",
     "scan_json",

@@ -75,8 +75,9 @@ def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
 
     Args:
         body: A request body, a list of messages, or the records of a transcript, as JSON in UTF-8.
-        earlier: The scan of the body before, which must not be used afterwards; the result does not
-            depend on it.
+        earlier: The scan of the body before, which must not be used afterwards, unless it comes
+            back itself: it does if the bytes are the same. What is in the result does not depend
+            on it.
 
     Raises:
         InvalidMessageError: It is malformed, or holds no messages; the message names the byte.
@@ -85,7 +86,9 @@ def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
         >>> scan_json(b'{"messages": [{"role": "user"}]}').messages
         [{'role': 'user'}]
     """
-    del earlier  # the native core saves time with it
+    # The native core saves time with it in other cases too.
+    if type(earlier) is JsonScan and earlier.body == body:
+        return earlier
     try:
         text = body.decode()
     except UnicodeDecodeError as error:

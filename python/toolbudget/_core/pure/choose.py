@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolbudget._core.pure.replacement import FRAME_CHARS, build_replacement
 from toolbudget._core.pure.size import utf8_length
+from toolbudget._core.pure.unit import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ PREVIEW_STEPS_PERCENT: Final = (100, 50, 25, 10, 0)
 
 @dataclass(slots=True)
 class GroupTotals:
-    """Characters of one group by kind; exempt results are in none of them."""
+    """Sizes of one group by kind, in the unit of its limit; exempt results are in none of them."""
 
     frozen: int = 0
     standing: int = 0
@@ -58,11 +59,6 @@ class Fresh:
     def size(self) -> int:
         """Characters of its text."""
         return self.occurrences[0].size
-
-    @property
-    def total_chars(self) -> int:
-        """Characters of all its occurrences together."""
-        return self.size * len(self.occurrences)
 
 
 @dataclass(slots=True)
@@ -135,9 +131,14 @@ class Choice:
 
 
 def choose(
-    prepared: Mapping[Key, Prepared], totals: GroupTotals, options: PlanOptions
+    prepared: Mapping[Key, Prepared],
+    totals: GroupTotals,
+    options: PlanOptions,
+    size_of: Callable[[Candidate], int],
 ) -> dict[Key, Choice]:
     """Choose what to replace in a group that is over the limit, and note the gain in ``totals``.
+
+    ``size_of`` tells the size of a result in the unit of the limit.
 
     The first preview size at which the group fits holds for all; if none fits, the smallest one.
     """
@@ -151,7 +152,9 @@ def choose(
         return options.expected_path(key.tool_use_id, options.is_stored_as_json(content))
 
     for preview_bytes in _preview_sizes(totals, options):
-        chosen, gained = _choose_at(largest_first, preview_bytes, totals, options, path_of)
+        chosen, gained = _choose_at(
+            largest_first, preview_bytes, totals, options, path_of=path_of, size_of=size_of
+        )
         if totals.visible(options.accounting) - gained <= options.limit:
             break
     totals.gained = gained
@@ -172,7 +175,9 @@ def _choose_at(
     preview_bytes: int,
     totals: GroupTotals,
     options: PlanOptions,
+    *,
     path_of: Callable[[Key], str],
+    size_of: Callable[[Candidate], int],
 ) -> tuple[dict[Key, Choice], int]:
     chosen: dict[Key, Choice] = {}
     visible = totals.visible(options.accounting)
@@ -193,6 +198,7 @@ def _choose_at(
         if len(choice.replacement) >= choice.size:
             continue
         chosen[key] = choice
-        shown = len(choice.replacement) if options.accounting == "visible" else 0
-        gained += (choice.size - shown) * len(choice.occurrences)
+        is_shown = options.accounting == "visible"
+        shown = measure((choice.replacement,), options.unit) if is_shown else 0
+        gained += (size_of(choice.occurrences[0]) - shown) * len(choice.occurrences)
     return chosen, gained

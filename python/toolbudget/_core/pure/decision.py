@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from toolbudget._core.pure.fingerprint import Fingerprint
+    from toolbudget._core.pure.unit import Unit
 
 __all__ = ["Accounting", "Adoption", "Fingerprints", "Key", "Known", "PlanOptions", "Rule"]
 
@@ -63,8 +64,9 @@ class PlanOptions:
     """Limits and callbacks of one call.
 
     Attributes:
-        limit: The largest size of a group in characters; may be infinite.
+        limit: The largest size of a group, in the unit; may be infinite.
         preview_bytes: Size of a preview before any shrinking.
+        unit: What the limit and the totals count; order of choice and gain stay in characters.
         accounting: ``visible`` counts previews and standing replacements, ``originals`` does not.
         reader_hint: A line about the host's own reader.
         expected_path: Path to show for an id, before any name collision; told if it is a JSON file.
@@ -81,6 +83,7 @@ class PlanOptions:
     expected_path: Callable[[str, bool], str]
     is_stored_as_json: Callable[[object], bool]
     is_exempt_tool: Callable[[str], bool]
+    unit: Unit = "chars"
     accounting: Accounting = "visible"
     reader_hint: str | None = None
     redact: Callable[[str], str] | None = None

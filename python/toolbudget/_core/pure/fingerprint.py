@@ -55,11 +55,12 @@ class FingerprintCache:
         True
     """
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_measured")
 
     def __init__(self) -> None:
         """Start without any text."""
         self._entries: dict[tuple[int, ...], tuple[tuple[object, ...], Fingerprint]] = {}
+        self._measured: dict[tuple[int, ...], tuple[str, int]] = {}
 
     def find(self, texts: tuple[object, ...], /) -> Fingerprint | None:
         """Return the fingerprint of a text, given as the objects that hold it."""
@@ -69,6 +70,15 @@ class FingerprintCache:
     def keep(self, texts: tuple[object, ...], fingerprint: Fingerprint) -> None:
         """Remember a text."""
         self._entries[tuple(map(id, texts))] = (texts, fingerprint)
+
+    def find_size(self, texts: tuple[object, ...], unit: str) -> int | None:
+        """Return the size of a text in a unit, if it is known."""
+        known_unit, size = self._measured.get(tuple(map(id, texts)), ("", 0))
+        return size if known_unit == unit else None
+
+    def keep_size(self, texts: tuple[object, ...], unit: str, size: int) -> None:
+        """Remember the size of a text that is kept here."""
+        self._measured[tuple(map(id, texts))] = (unit, size)
 
     def __len__(self) -> int:
         """Count the texts."""

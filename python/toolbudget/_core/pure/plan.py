@@ -14,6 +14,7 @@ from toolbudget._core.pure.preview import preview_window
 from toolbudget._core.pure.replacement import REFERENCE_MAX_CHARS, is_framed_reference
 from toolbudget._core.pure.rewrite import Change
 from toolbudget._core.pure.shape import text_objects
+from toolbudget._core.pure.unit import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ class Plan:
         kept: Results decided to be kept.
         adoptions: Decisions of another program that were applied for the first time.
         changes: Recorded replacements to be put in again.
-        totals: Sizes by group, in the order of the groups.
+        totals: Sizes by group, in the order of the groups and the unit of the limit.
         skipped: Results that are no candidates, by reason.
         candidates: How many results this call decided about, or had been decided about.
         chars_before: Characters of all text results as given.
@@ -117,6 +118,25 @@ class _Planner:
         self._fingerprints.keep(texts, known)
         return known
 
+    def _size(self, candidate: Candidate) -> int:
+        """Measure a result in the unit of the limit."""
+        unit = self._options.unit
+        if unit == "chars":
+            return candidate.size
+        texts = text_objects(candidate.content)
+        size = self._fingerprints.find_size(texts, unit)
+        if size is None:
+            earlier = self._known.fingerprints
+            if isinstance(earlier, FingerprintCache):
+                size = earlier.find_size(texts, unit)
+            if size is None:
+                size = measure(candidate.parts, unit)
+            self._fingerprints.keep_size(texts, unit, size)
+        return size
+
+    def _size_of_text(self, text: str) -> int:
+        return measure((text,), self._options.unit)
+
     def _is_decided(self, key: Key) -> bool:
         if key in self._decided:
             return True
@@ -135,12 +155,12 @@ class _Planner:
         self.plan.candidates += 1
         if isinstance(decision, Choice):
             decision.followers.append((candidate, totals))
-            totals.standing += len(decision.replacement)
+            totals.standing += self._size_of_text(decision.replacement)
             return
         self._reapply(candidate, decision, totals)
 
     def _reapply(self, candidate: Candidate, replacement: str, totals: GroupTotals) -> None:
-        totals.standing += len(replacement)
+        totals.standing += self._size_of_text(replacement)
         self.plan.chars_gained += candidate.size - len(replacement)
         self._changes.append(Change(candidate.message_index, candidate.block_index, replacement))
 
@@ -150,10 +170,10 @@ class _Planner:
             self.plan.skipped["exempt"] += 1
         elif self._is_reference(candidate):
             self.plan.skipped["reference"] += 1
-            totals.standing += candidate.size
+            totals.standing += self._size(candidate)
         else:
             self.plan.candidates += 1
-            totals.frozen += candidate.size
+            totals.frozen += self._size(candidate)
 
     def _settle(self, candidate: Candidate, key: Key, totals: GroupTotals, group: Group) -> bool:
         """Decide at once about a result that no selection is needed for."""
@@ -185,14 +205,16 @@ class _Planner:
         return candidate.size <= REFERENCE_MAX_CHARS and is_framed_reference(candidate.text)
 
     def _choose(self, fresh: dict[Key, Fresh], totals: GroupTotals) -> None:
-        totals.fresh = sum(item.total_chars for item in fresh.values())
+        totals.fresh = sum(
+            self._size(item.occurrences[0]) * len(item.occurrences) for item in fresh.values()
+        )
         if self._options.leaves_fresh:
             return
         chosen: dict[Key, Choice] = {}
         if fresh and totals.visible(self._options.accounting) > self._options.limit:
             prepared = {key: self._prepare(key, item) for key, item in fresh.items()}
             usable = {key: item for key, item in prepared.items() if item is not None}
-            chosen = choose(usable, totals, self._options)
+            chosen = choose(usable, totals, self._options, self._size)
         for key in fresh:
             if key in chosen:
                 self._decided[key] = chosen[key]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from toolbudget._core.pure.shape import field, is_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Change", "replace_content", "rewrite"]
+__all__ = ["Change", "replace_content", "rewrite", "rewrite_again"]
 
 
 class Change(NamedTuple):
@@ -46,17 +46,103 @@ def rewrite(messages: Sequence[object], changes: Sequence[Change]) -> Sequence[o
     Without changes the input itself comes back. A changed message is a shallow copy down to the
     changed block; a changed tuple becomes a list, another kind of mapping a dict.
     """
+    return rewrite_again(messages, changes, ())[0]
+
+
+def rewrite_again(
+    messages: Sequence[object], changes: Sequence[Change], earlier: Sequence[object]
+) -> tuple[Sequence[object], list[object]]:
+    """Do what :func:`rewrite` does, with messages of the call before where nothing has changed.
+
+    A rewritten message of the call before comes back if it is what a new one would be: down to the
+    changed blocks it has the very same keys and values, whoever has changed what in the meantime.
+
+    Args:
+        messages: The messages, or a part of them.
+        changes: What is to be changed.
+        earlier: What the call before gave as the second part of its result.
+
+    Returns:
+        The output, and each changed message followed by what it has become.
+
+    Example:
+        >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "long"}
+        >>> messages, changes = [{"role": "user", "content": [block]}], [Change(0, 0, "short")]
+        >>> first, earlier = rewrite_again(messages, changes, [])
+        >>> second, _ = rewrite_again(messages, changes, earlier)
+        >>> second == first, second[0] is first[0]
+        (True, True)
+    """
     if not changes:
-        return messages
+        return messages, []
     by_message: dict[int, list[Change]] = {}
     for change in changes:
         by_message.setdefault(change.message_index, []).append(change)
-    output = list(messages)
+    known: dict[int, list[object]] = {}
+    for message, rewritten in zip(earlier[-2::-2], earlier[::-2], strict=True):
+        known.setdefault(id(message), []).append(rewritten)
+    output, pairs = list(messages), list[object]()
     for index, message_changes in by_message.items():
-        output[index] = _rewrite_message(
-            cast("Mapping[str, object]", output[index]), message_changes
-        )
-    return output
+        message = output[index]
+        new: object = _rewrite_message(cast("Mapping[str, object]", message), message_changes)
+        # One message may stand in several places, each with an output of its own.
+        if (known_outputs := known.get(id(message))) is not None:
+            old = known_outputs.pop() if known_outputs else None
+            if is_same_rewriting(new, old):
+                new = old
+        output[index] = new
+        pairs += (message, new)
+    return output, pairs
+
+
+def is_same_rewriting(new: object, old: object) -> bool:
+    """Tell whether two rewritten messages are the same down to their changed blocks."""
+    return _is_same_dict(new, old, "message", _is_same_inner) or _is_same_inner(new, old)
+
+
+def _is_same_inner(new: object, old: object) -> bool:
+    return _is_same_dict(new, old, "content", _is_same_content)
+
+
+def _is_same_content(new: object, old: object) -> bool:
+    return _is_same_list(new, old, _is_same_block)
+
+
+def _is_same_block(new: object, old: object) -> bool:
+    return _is_same_dict(new, old, "content", _is_same_result)
+
+
+def _is_same_result(new: object, old: object) -> bool:
+    return _is_same_text(new, old) or _is_same_list(new, old, _is_same_text_block)
+
+
+def _is_same_text_block(new: object, old: object) -> bool:
+    return _is_same_dict(new, old, "text", _is_same_text)
+
+
+def _is_same_text(new: object, old: object) -> bool:
+    return type(new) is type(old) is str and new == old
+
+
+def _is_same_list(new: object, old: object, is_same_item: Callable[[object, object], bool]) -> bool:
+    if not (type(new) is type(old) is list and len(new) == len(old)):
+        return False
+    return all(
+        one is other or is_same_item(one, other) for one, other in zip(new, old, strict=True)
+    )
+
+
+def _is_same_dict(
+    new: object, old: object, name: str, is_same_value: Callable[[object, object], bool]
+) -> bool:
+    """Compare two dicts entry by entry; the value of one key may be another object."""
+    if not (type(new) is type(old) is dict and len(new) == len(old)):
+        return False
+    return all(
+        key is other_key
+        and (value is other or (type(key) is str and key == name and is_same_value(value, other)))
+        for (key, value), (other_key, other) in zip(new.items(), old.items(), strict=True)
+    )
 
 
 def _rewrite_message(

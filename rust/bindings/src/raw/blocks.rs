@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
 use super::layout::Layout;
-use super::text::is_same;
+use super::text::Name;
 
 /// One item of a list, as far as it was read.
 pub(crate) enum Read<T> {
@@ -37,25 +37,29 @@ pub(crate) struct BlockReader {
     result: Layout<4>,
     call: Layout<4>,
     text: Layout<2>,
-    tool_result: Py<PyString>,
-    tool_use: Py<PyString>,
-    text_type: Py<PyString>,
+    tool_result: Name,
+    tool_use: Name,
+    text_type: Name,
 }
 
 impl BlockReader {
     pub(crate) fn new(py: Python<'_>) -> Self {
-        let text = |text| PyString::intern(py, text).unbind();
         Self {
             result: Layout::new(py, ["type", "tool_use_id", "content", "toolset_name"]),
             call: Layout::new(py, ["type", "id", "name", "caller"]),
             text: Layout::new(py, ["type", "text"]),
-            tool_result: text("tool_result"),
-            tool_use: text("tool_use"),
-            text_type: text("text"),
+            tool_result: Name::new(py, "tool_result"),
+            tool_use: Name::new(py, "tool_use"),
+            text_type: Name::new(py, "text"),
         }
     }
 
     /// Reads an item of a user message's content.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every block"
+    )]
     pub(crate) fn result<'py>(
         &mut self,
         content: &Bound<'py, PyList>,
@@ -87,6 +91,11 @@ impl BlockReader {
     }
 
     /// Reads an item of an assistant message's content.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every block"
+    )]
     pub(crate) fn call<'py>(
         &mut self,
         content: &Bound<'py, PyList>,
@@ -142,6 +151,17 @@ impl BlockReader {
     }
 }
 
+impl<T> Read<T> {
+    /// The same of something else, for what is no block.
+    pub(crate) fn without_block<U>(self) -> Read<U> {
+        match self {
+            Self::End => Read::End,
+            Self::Other => Read::Other,
+            Self::Block(_) | Self::Odd => Read::Odd,
+        }
+    }
+}
+
 impl Read<*mut ffi::PyObject> {
     /// What is to be said of an item that is no dict.
     fn into_end_or_odd<T>(self) -> Read<T> {
@@ -185,14 +205,10 @@ pub(super) unsafe fn is_plain(value: *mut ffi::PyObject) -> bool {
 /// # Safety
 ///
 /// `kind` is null or a live object.
-unsafe fn is_of_type(
-    py: Python<'_>,
-    kind: *mut ffi::PyObject,
-    expected: &Py<PyString>,
-) -> Option<bool> {
+unsafe fn is_of_type(py: Python<'_>, kind: *mut ffi::PyObject, expected: &Name) -> Option<bool> {
     if kind.is_null() {
         return Some(false);
     }
-    // SAFETY: the caller vouches for `kind`; `expected` is a plain text of our own.
-    unsafe { is_plain(kind).then(|| is_same(py, kind, expected.as_ptr())) }
+    // SAFETY: the caller vouches for `kind`, and its type is looked at first.
+    unsafe { is_plain(kind).then(|| expected.is(py, kind)) }
 }

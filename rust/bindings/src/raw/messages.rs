@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyString};
 
 use super::blocks::is_plain;
 use super::layout::Layout;
-use super::text::is_same;
+use super::text::Name;
 
 /// A message of a plain dict, or of a record that is one and wraps one.
 pub(crate) struct PlainMessage<'py> {
@@ -22,8 +22,8 @@ pub(crate) struct PlainMessage<'py> {
 pub(crate) struct MessageReader {
     element: Layout<7>,
     inner: Layout<3>,
-    user: Py<PyString>,
-    assistant: Py<PyString>,
+    user: Name,
+    assistant: Name,
 }
 
 /// The values of an element; each is null or borrowed from it.
@@ -60,14 +60,19 @@ impl MessageReader {
         Self {
             element: Layout::new(py, names),
             inner: Layout::new(py, ["role", "content", "id"]),
-            user: PyString::intern(py, "user").unbind(),
-            assistant: PyString::intern(py, "assistant").unbind(),
+            user: Name::new(py, "user"),
+            assistant: Name::new(py, "assistant"),
         }
     }
 
     /// Reads one element. The outer `None`: it must be read in the general way; the inner one: it
     /// is no user or assistant message.
     #[expect(clippy::option_option, reason = "both are said above")]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every message"
+    )]
     pub(crate) fn read<'py>(
         &mut self,
         element: &Bound<'py, PyDict>,
@@ -101,6 +106,11 @@ impl MessageReader {
     /// # Safety
     ///
     /// The values are null or live objects.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every message"
+    )]
     #[expect(clippy::option_option, reason = "as for `read`")]
     unsafe fn is_assistant(
         &mut self,
@@ -145,13 +155,13 @@ impl MessageReader {
         if value.is_null() {
             return Some(Kind::Missing);
         }
-        // SAFETY: the caller vouches for `value`; the others are plain texts of our own.
+        // SAFETY: the caller vouches for `value`, and its type is looked at first.
         unsafe {
             if !is_plain(value) {
                 None
-            } else if is_same(py, value, self.user.as_ptr()) {
+            } else if self.user.is(py, value) {
                 Some(Kind::User)
-            } else if is_same(py, value, self.assistant.as_ptr()) {
+            } else if self.assistant.is(py, value) {
                 Some(Kind::Assistant)
             } else {
                 Some(Kind::Unknown)
@@ -165,6 +175,11 @@ impl MessageReader {
 /// # Safety
 ///
 /// The values are null or live objects.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "of two walks each calls it for every message"
+)]
 unsafe fn to_message<'py>(
     py: Python<'py>,
     is_assistant: bool,

@@ -13,15 +13,17 @@
 
 mod blocks;
 mod layout;
+mod lists;
 mod messages;
 mod slotted;
 mod text;
 mod tuples;
 
 pub(crate) use blocks::{BlockReader, Read, ToolResult};
+pub(crate) use lists::begins_with;
 pub(crate) use messages::{MessageReader, PlainMessage};
 pub(crate) use slotted::SlottedClass;
-pub(crate) use text::{first_char, is_same_text};
+pub(crate) use text::{first_char, is_ascii, is_same_text};
 pub(crate) use tuples::named_tuple;
 
 /// What reads messages and blocks, with what it has learned about the host's dicts.

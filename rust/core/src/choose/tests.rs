@@ -4,19 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A replacement of so many characters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Length(u64);
-
-impl Built for Length {
-    fn size_chars(&self) -> u64 {
-        self.0
-    }
-}
-
 fn items(sizes: &[u64]) -> Vec<Choosable> {
     let choosable = |&size_chars| Choosable {
         size_chars,
+        size: size_chars,
         occurrences: 1,
     };
     sizes.iter().map(choosable).collect()
@@ -27,6 +18,7 @@ fn budget(limit: i128, preview_bytes: i128) -> Budget {
         limit: limit.into(),
         preview_bytes,
         accounting: Accounting::Visible,
+        unit: Unit::Chars,
     }
 }
 
@@ -34,9 +26,10 @@ fn budget(limit: i128, preview_bytes: i128) -> Budget {
 const FRAME: u64 = 100;
 
 /// Chooses where a replacement has a hundred characters beside its preview.
-fn choose_simply(items: &[Choosable], totals: &mut Totals, budget: &Budget) -> Chosen<Length> {
+fn choose_simply(items: &[Choosable], totals: &mut Totals, budget: &Budget) -> Chosen {
     let Ok(chosen) = choose(items, totals, budget, |_, preview_bytes| {
-        Ok::<_, Infallible>(Length(FRAME + u64::try_from(preview_bytes).unwrap()))
+        let chars = FRAME + u64::try_from(preview_bytes).unwrap();
+        Ok::<_, Infallible>(ReplacementSize::in_chars(chars))
     });
     chosen
 }
@@ -48,20 +41,16 @@ fn fresh(sizes: &[u64]) -> Totals {
     }
 }
 
-fn taken(chosen: &Chosen<Length>) -> Vec<usize> {
-    chosen.taken.iter().map(|(index, _)| *index).collect()
-}
-
 #[test]
 fn previews_count() {
     let sizes = [1_000, 1_000, 1_000];
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(2_400, 300));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 300));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 300));
     assert_eq!(totals.gained, 600);
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(2_399, 300));
-    assert_eq!(taken(&chosen), [0, 1]);
+    assert_eq!(chosen.taken, [0, 1]);
 }
 
 #[test]
@@ -91,10 +80,10 @@ fn what_gains_nothing_is_passed_over() {
     let sizes = [500, 500, 499];
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(1_497, 399));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0, 1], 399));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0, 1], 399));
     let mut totals = fresh(&sizes);
     let chosen = choose_simply(&items(&sizes), &mut totals, &budget(1_497, 400));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 200));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 200));
 }
 
 #[test]
@@ -105,7 +94,7 @@ fn shrinking_is_not_tried_in_vain() {
         ..fresh(&[1_000])
     };
     let chosen = choose_simply(&items(&[1_000]), &mut totals, &budget(1_000, 400));
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 400));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 400));
 }
 
 #[test]
@@ -120,7 +109,7 @@ fn the_plain_rule_counts_originals_only() {
         ..budget(1_000, 400)
     };
     let chosen = choose_simply(&items(&sizes), &mut totals, &plain);
-    assert_eq!((taken(&chosen), chosen.preview_bytes), (vec![0], 400));
+    assert_eq!((chosen.taken, chosen.preview_bytes), (vec![0], 400));
     assert_eq!(totals.visible(Accounting::Originals), 900);
 }
 
@@ -128,6 +117,7 @@ fn the_plain_rule_counts_originals_only() {
 fn every_occurrence_gains() {
     let item = Choosable {
         size_chars: 1_000,
+        size: 1_000,
         occurrences: 3,
     };
     let mut totals = fresh(&[3_000]);
@@ -136,24 +126,24 @@ fn every_occurrence_gains() {
 }
 
 #[test]
-fn nothing_is_built_for_what_is_no_longer_than_a_frame() {
-    let mut built = Vec::new();
+fn nothing_is_measured_for_what_is_no_longer_than_a_frame() {
+    let mut measured = Vec::new();
     let sizes = [FRAME_CHARS, FRAME_CHARS + 1];
     let Ok(chosen) = choose(
         &items(&sizes),
         &mut fresh(&sizes),
         &budget(0, 9),
         |index, _| {
-            built.push(index);
-            Ok::<_, Infallible>(Length(FRAME_CHARS))
+            measured.push(index);
+            Ok::<_, Infallible>(ReplacementSize::in_chars(FRAME_CHARS))
         },
     );
-    assert_eq!((built, taken(&chosen)), (vec![1; 5], vec![1]));
+    assert_eq!((measured, chosen.taken), (vec![1; 5], vec![1]));
 }
 
 #[test]
-fn an_error_of_the_builder_ends_the_choice() {
-    let failed = choose::<Length, _>(&items(&[900]), &mut fresh(&[900]), &budget(0, 1), |_, _| {
+fn an_error_of_the_measure_ends_the_choice() {
+    let failed = choose(&items(&[900]), &mut fresh(&[900]), &budget(0, 1), |_, _| {
         Err("no")
     });
     assert_eq!(failed, Err("no"));
@@ -163,6 +153,7 @@ fn an_error_of_the_builder_ends_the_choice() {
 fn extreme_numbers_do_not_overflow() {
     let item = Choosable {
         size_chars: u64::MAX,
+        size: u64::MAX,
         occurrences: usize::MAX,
     };
     for preview_bytes in [i128::MIN, i128::MAX] {
@@ -171,7 +162,7 @@ fn extreme_numbers_do_not_overflow() {
             ..Totals::default()
         };
         let Ok(chosen) = choose(&[item], &mut totals, &budget(0, preview_bytes), |_, _| {
-            Ok::<_, Infallible>(Length(0))
+            Ok::<_, Infallible>(ReplacementSize::in_chars(0))
         });
         assert_eq!(chosen.preview_bytes, preview_bytes);
     }
@@ -221,7 +212,7 @@ proptest! {
         prop_assume!(totals.visible(Accounting::Visible) > limit);
         let chosen = choose_simply(&items(&sizes), &mut totals, &budget(limit, preview_bytes));
         let expected = choose_naively(&sizes, fixed, limit, preview_bytes);
-        prop_assert_eq!((chosen.preview_bytes, taken(&chosen)), expected);
+        prop_assert_eq!((chosen.preview_bytes, chosen.taken), expected);
     }
 
     #[test]
@@ -229,4 +220,27 @@ proptest! {
         let product = preview_bytes * percent;
         prop_assert_eq!(share_of(preview_bytes, percent), product.div_euclid(100));
     }
+}
+
+#[test]
+fn characters_order_and_the_unit_counts() {
+    let items = [(1_000, 250), (900, 2_700), (400, 1_200)].map(|(size_chars, size)| Choosable {
+        size_chars,
+        size,
+        occurrences: 1,
+    });
+    let bytes = Budget {
+        unit: Unit::Bytes,
+        ..budget(1_700, 0)
+    };
+    let mut totals = fresh(&[250, 2_700, 1_200]);
+    let Ok(chosen) = choose(&items, &mut totals, &bytes, |_, _| {
+        Ok::<_, Infallible>(ReplacementSize {
+            chars: 399,
+            size: 300,
+        })
+    });
+    // The first one has the most characters, and more bytes behind it than before.
+    assert_eq!(chosen.taken, [0, 1, 2]);
+    assert_eq!(totals.gained, -50 + 2_400 + 900);
 }

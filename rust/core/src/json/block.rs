@@ -2,8 +2,8 @@
 
 use super::cursor::{Span, TextSpan};
 use super::element::Elements;
-use super::error::JsonError;
-use super::event::CallSpan;
+use super::error::Fault;
+use super::event::{CallSpan, ResultSpan};
 use super::field::Field;
 use super::names::Name;
 use super::text::text_of;
@@ -12,14 +12,14 @@ use crate::collect::SkipReason;
 
 /// The fields of a block, as a call and as a result.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Block {
+struct Block {
     kind: BlockKind,
     id: Option<TextSpan>,
     name: Option<TextSpan>,
     is_for_code: bool,
     tool_use_id: Option<TextSpan>,
     content: Content,
-    pub(super) has_toolset: bool,
+    has_toolset: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -39,11 +39,38 @@ enum Content {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct TextContent {
-    pub(super) span: Span,
-    pub(super) first_text: usize,
-    pub(super) texts: usize,
-    pub(super) cache_control: Option<Span>,
+struct TextContent {
+    span: Span,
+    first_text: usize,
+    texts: usize,
+    cache_control: Option<Span>,
+}
+
+/// A result that was met.
+#[derive(Clone, Copy)]
+pub(super) enum Met {
+    /// The next one of those that were kept.
+    Result,
+    /// One that is no candidate.
+    Skipped(SkipReason),
+}
+
+/// A call, before its texts have numbers.
+#[derive(Clone, Copy)]
+pub(super) struct CallBlock {
+    id: TextSpan,
+    name: Option<TextSpan>,
+    is_for_code: bool,
+}
+
+impl CallBlock {
+    pub(super) fn number(&self, mut number: impl FnMut(TextSpan) -> Name) -> CallSpan {
+        CallSpan {
+            tool_use_id: number(self.id),
+            tool_name: self.name.map(number),
+            is_for_code: self.is_for_code,
+        }
+    }
 }
 
 /// A list of text blocks.
@@ -51,50 +78,13 @@ struct TextBlocks {
     cache_control: Option<Span>,
 }
 
-impl Block {
-    pub(super) fn as_call(&self, mut number: impl FnMut(TextSpan) -> Name) -> Option<CallSpan> {
-        if self.kind != BlockKind::Call {
-            return None;
-        }
-        Some(CallSpan {
-            tool_use_id: number(self.id?),
-            tool_name: self.name.map(number),
-            is_for_code: self.is_for_code,
-        })
-    }
-
-    /// The id and text of a result, or why it is no candidate; `None` if it is no result.
-    pub(super) fn as_result(
-        &self,
-        texts_of_scan: &[TextSpan],
-    ) -> Option<Result<(TextSpan, TextContent), SkipReason>> {
-        if self.kind != BlockKind::Result {
-            return None;
-        }
-        let Some(tool_use_id) = self.tool_use_id else {
-            return Some(Err(SkipReason::Malformed));
-        };
-        let text = match self.content {
-            Content::Absent => return Some(Err(SkipReason::Empty)),
-            Content::NotText => return Some(Err(SkipReason::NotText)),
-            Content::Text(text) => text,
-        };
-        let texts = &texts_of_scan[text.first_text..text.first_text + text.texts];
-        if texts.iter().all(|text| text.span.start == text.span.end) {
-            return Some(Err(SkipReason::Empty));
-        }
-        Some(Ok((tool_use_id, text)))
-    }
-}
-
 impl Elements<'_> {
-    /// Reads a block of a message, whatever it is.
-    pub(super) fn block(&mut self) -> Result<Block, JsonError> {
-        let mut block = Block::default();
+    /// Reads a block of a message, whatever it is, and keeps what it comes to.
+    pub(super) fn block(&mut self, block_index: usize) -> Result<(), Fault> {
         if self.cursor.peek() != b'{' {
-            self.cursor.skip_value()?;
-            return Ok(block);
+            return self.cursor.skip_value();
         }
+        let mut block = Block::default();
         let mut has_next = self.cursor.has_first(b'}');
         while has_next {
             let name = self.cursor.name()?;
@@ -110,10 +100,54 @@ impl Elements<'_> {
             }
             has_next = self.cursor.has_next(b'}')?;
         }
-        Ok(block)
+        self.keep(&block, block_index);
+        Ok(())
     }
 
-    fn block_kind(&mut self) -> Result<BlockKind, JsonError> {
+    fn keep(&mut self, block: &Block, block_index: usize) {
+        match block.kind {
+            BlockKind::Other => {}
+            BlockKind::Call => self.calls.extend(block.id.map(|id| CallBlock {
+                id,
+                name: block.name,
+                is_for_code: block.is_for_code,
+            })),
+            BlockKind::Result => {
+                let kept = self.keep_result(block, block_index);
+                self.met
+                    .push(kept.map_or_else(Met::Skipped, |()| Met::Result));
+            }
+        }
+    }
+
+    /// Keeps a result; says why if it is no candidate.
+    fn keep_result(&mut self, block: &Block, block_index: usize) -> Result<(), SkipReason> {
+        let tool_use_id = block.tool_use_id.ok_or(SkipReason::Malformed)?;
+        let text = match block.content {
+            Content::Absent => return Err(SkipReason::Empty),
+            Content::NotText => return Err(SkipReason::NotText),
+            Content::Text(text) => text,
+        };
+        let texts = &self.texts[text.first_text..text.first_text + text.texts];
+        if texts.iter().all(|text| text.span.start == text.span.end) {
+            return Err(SkipReason::Empty);
+        }
+        self.results.push(ResultSpan {
+            message_index: 0,
+            block_index,
+            name: Name::UNKNOWN,
+            tool_use_id,
+            content: text.span,
+            first_text: text.first_text,
+            texts: text.texts,
+            cache_control: text.cache_control,
+            has_toolset: block.has_toolset,
+            may_be_framed: may_be_framed(texts, self.cursor.body),
+        });
+        Ok(())
+    }
+
+    fn block_kind(&mut self) -> Result<BlockKind, Fault> {
         let body = self.cursor.body;
         Ok(match self.cursor.text()? {
             Some(kind) if kind.is(b"tool_result", body) => BlockKind::Result,
@@ -122,7 +156,7 @@ impl Elements<'_> {
         })
     }
 
-    fn is_code_caller(&mut self) -> Result<bool, JsonError> {
+    fn is_code_caller(&mut self) -> Result<bool, Fault> {
         if self.cursor.peek() != b'{' {
             self.cursor.skip_value()?;
             return Ok(false);
@@ -143,7 +177,7 @@ impl Elements<'_> {
         Ok(is_for_code)
     }
 
-    fn result_content(&mut self) -> Result<Content, JsonError> {
+    fn result_content(&mut self) -> Result<Content, Fault> {
         let start = self.cursor.at;
         let first_text = self.texts.len();
         let mut cache_control = None;
@@ -175,7 +209,7 @@ impl Elements<'_> {
     }
 
     /// Reads a list of blocks; `None` if one of them is no text block.
-    fn text_blocks(&mut self) -> Result<Option<TextBlocks>, JsonError> {
+    fn text_blocks(&mut self) -> Result<Option<TextBlocks>, Fault> {
         let first_text = self.texts.len();
         let mut are_texts = true;
         let mut cache_control = None;
@@ -191,7 +225,7 @@ impl Elements<'_> {
         Ok(Some(TextBlocks { cache_control }))
     }
 
-    fn text_block(&mut self, cache_control: &mut Option<Span>) -> Result<bool, JsonError> {
+    fn text_block(&mut self, cache_control: &mut Option<Span>) -> Result<bool, Fault> {
         if self.cursor.peek() != b'{' {
             self.cursor.skip_value()?;
             return Ok(false);
@@ -225,7 +259,7 @@ impl Elements<'_> {
 }
 
 /// Whether the text that several strings make begins with `<`, be it as an escape.
-pub(super) fn may_be_framed(texts: &[TextSpan], body: &[u8]) -> bool {
+fn may_be_framed(texts: &[TextSpan], body: &[u8]) -> bool {
     let mut texts = texts.iter().map(|text| text.span.of(body));
     let first = texts.find(|raw| !raw.is_empty());
     matches!(

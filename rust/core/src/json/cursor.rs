@@ -1,6 +1,6 @@
 //! Stepping over JSON text, value by value, by the grammar.
 
-use super::error::{JsonError, Problem};
+use super::error::{Fault, JsonError, Problem};
 use super::{skip, text};
 
 /// From the first byte of something to the one behind its last.
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
     /// The byte here; NUL, which stands nowhere in JSON, at the end.
     #[inline]
     pub(super) fn peek(&self) -> u8 {
-        self.body.get(self.at).copied().unwrap_or_default()
+        byte_at(self.body, self.at)
     }
 
     #[inline]
@@ -78,21 +78,19 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(super) fn skip_blanks(&mut self) {
-        while matches!(self.peek(), b' ' | b'\n' | b'\r' | b'\t') {
-            self.at += 1;
-        }
+        self.at = behind_blanks(self.body, self.at);
     }
 
-    pub(super) const fn error<T>(&self, problem: Problem) -> Result<T, JsonError> {
-        Err(JsonError::new(problem, self.at))
+    pub(super) fn error<T>(&self, problem: Problem) -> Result<T, Fault> {
+        fail(problem, self.at)
     }
 
     /// Steps over the string that begins here.
     #[inline]
-    pub(super) fn string(&mut self) -> Result<TextSpan, JsonError> {
+    pub(super) fn string(&mut self) -> Result<TextSpan, Fault> {
         let start = self.at + 1;
         let Some(found) = skip::find_end(self.body, start) else {
-            return Err(skip::diagnose(self.body, start));
+            return Err(skip::diagnose(self.body, start).into());
         };
         let span = Span {
             start,
@@ -101,10 +99,7 @@ impl<'a> Cursor<'a> {
         if !found.is_ascii
             && let Err(error) = std::str::from_utf8(span.of(self.body))
         {
-            return Err(JsonError::new(
-                Problem::NotUtf8,
-                start + error.valid_up_to(),
-            ));
+            return fail(Problem::NotUtf8, start + error.valid_up_to());
         }
         self.at = found.place + 1;
         Ok(TextSpan {
@@ -115,22 +110,21 @@ impl<'a> Cursor<'a> {
 
     /// Steps over the name of a member, its colon and the blanks around that.
     #[inline]
-    pub(super) fn name(&mut self) -> Result<TextSpan, JsonError> {
+    pub(super) fn name(&mut self) -> Result<TextSpan, Fault> {
         if self.peek() != b'"' {
             return self.error(Problem::ExpectingName);
         }
         let name = self.string()?;
-        self.skip_blanks();
-        if self.peek() != b':' {
-            return self.error(Problem::ExpectingColon);
+        let at = behind_blanks(self.body, self.at);
+        if byte_at(self.body, at) != b':' {
+            return fail(Problem::ExpectingColon, at);
         }
-        self.at += 1;
-        self.skip_blanks();
+        self.at = behind_blanks(self.body, at + 1);
         Ok(name)
     }
 
     /// Steps over the value that begins here, and gives it if it is a string.
-    pub(super) fn text(&mut self) -> Result<Option<TextSpan>, JsonError> {
+    pub(super) fn text(&mut self) -> Result<Option<TextSpan>, Fault> {
         if self.peek() == b'"' {
             return self.string().map(Some);
         }
@@ -139,7 +133,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over the value that begins here; tells whether it is something else than `null`.
-    pub(super) fn is_something(&mut self) -> Result<bool, JsonError> {
+    pub(super) fn is_something(&mut self) -> Result<bool, Fault> {
         let is_null = self.peek() == b'n';
         self.skip_value()?;
         Ok(!is_null)
@@ -148,59 +142,73 @@ impl<'a> Cursor<'a> {
     /// Steps over the comma before the next item, or over the end of a list or object; tells
     /// whether there is another one.
     #[inline]
-    pub(super) fn has_next(&mut self, closing: u8) -> Result<bool, JsonError> {
-        self.skip_blanks();
-        let byte = self.peek();
+    pub(super) fn has_next(&mut self, closing: u8) -> Result<bool, Fault> {
+        let at = behind_blanks(self.body, self.at);
+        let byte = byte_at(self.body, at);
         if byte == b',' {
-            self.at += 1;
-            self.skip_blanks();
+            self.at = behind_blanks(self.body, at + 1);
             return Ok(true);
         }
         if byte == closing {
-            self.at += 1;
+            self.at = at + 1;
             return Ok(false);
         }
-        self.error(Problem::ExpectingComma)
+        fail(Problem::ExpectingComma, at)
     }
 
     /// Steps over the opening of a list or object; tells whether there is anything in it.
     #[inline]
     pub(super) fn has_first(&mut self, closing: u8) -> bool {
-        self.at += 1;
-        self.skip_blanks();
-        if self.peek() == closing {
-            self.at += 1;
-            return false;
-        }
-        true
+        let at = behind_blanks(self.body, self.at + 1);
+        let is_empty = byte_at(self.body, at) == closing;
+        self.at = at + usize::from(is_empty);
+        !is_empty
     }
 
     /// Steps over the value that begins here.
-    pub(super) fn skip_value(&mut self) -> Result<(), JsonError> {
+    pub(super) fn skip_value(&mut self) -> Result<(), Fault> {
+        match self.peek() {
+            b'{' | b'[' => self.skip_nested(),
+            _ => self.skip_scalar(),
+        }
+    }
+
+    /// Steps over the list or object that begins here, and all that is in it.
+    fn skip_nested(&mut self) -> Result<(), Fault> {
         debug_assert!(
             self.nests.is_empty(),
             "no value is stepped over inside another"
         );
+        // The innermost one that is open; those around it wait.
+        let Some(mut nest) = self.enter()? else {
+            return Ok(());
+        };
         loop {
-            let opened = match self.peek() {
-                b'{' => self.enter_object()?,
-                b'[' => self.has_first(b']').then_some(Nest::List),
-                _ => {
-                    self.skip_scalar()?;
-                    None
+            if matches!(self.peek(), b'{' | b'[') {
+                if let Some(inner) = self.enter()? {
+                    self.nests.push(nest);
+                    nest = inner;
+                    continue;
                 }
-            };
-            if let Some(nest) = opened {
-                self.nests.push(nest);
-            } else if !self.skip_to_next()? {
-                return Ok(());
+            } else {
+                self.skip_scalar()?;
+            }
+            while !self.skip_to_next(nest)? {
+                match self.nests.pop() {
+                    Some(outer) => nest = outer,
+                    None => return Ok(()),
+                }
             }
         }
     }
 
-    /// Steps over the opening of an object and the name of its first member, if it has any.
+    /// Steps over the opening of a list or object, and the name of its first member; `None` if it
+    /// ends at once.
     #[inline]
-    fn enter_object(&mut self) -> Result<Option<Nest>, JsonError> {
+    fn enter(&mut self) -> Result<Option<Nest>, Fault> {
+        if self.peek() == b'[' {
+            return Ok(self.has_first(b']').then_some(Nest::List));
+        }
         if !self.has_first(b'}') {
             return Ok(None);
         }
@@ -208,32 +216,37 @@ impl<'a> Cursor<'a> {
         Ok(Some(Nest::Object))
     }
 
-    /// Goes on behind a value, out of every list and object that ends; `false` if nothing is open.
+    /// Goes on behind a value to the next one of the list or object; `false` if that ends.
     #[inline]
-    fn skip_to_next(&mut self) -> Result<bool, JsonError> {
-        while let Some(nest) = self.nests.last() {
-            let has_next = match nest {
-                Nest::List => self.has_next(b']')?,
-                Nest::Object => {
-                    let has_next = self.has_next(b'}')?;
-                    if has_next {
-                        self.name()?;
-                    }
-                    has_next
+    fn skip_to_next(&mut self, nest: Nest) -> Result<bool, Fault> {
+        match nest {
+            Nest::List => self.has_next(b']'),
+            Nest::Object => {
+                let has_next = self.has_next(b'}')?;
+                if has_next {
+                    self.name()?;
                 }
-            };
-            if has_next {
-                return Ok(true);
+                Ok(has_next)
             }
-            self.nests.pop();
         }
-        Ok(false)
     }
 
-    fn skip_scalar(&mut self) -> Result<(), JsonError> {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "values of one byte are no longer than a call"
+    )]
+    fn skip_scalar(&mut self) -> Result<(), Fault> {
         match self.peek() {
             b'"' => self.string().map(drop),
-            b'-' | b'0'..=b'9' => self.skip_number(),
+            first @ (b'-' | b'0'..=b'9') => self.skip_number(first),
+            _ => self.skip_other(),
+        }
+    }
+
+    #[inline(never)]
+    fn skip_other(&mut self) -> Result<(), Fault> {
+        match self.peek() {
             b't' => self.skip_word(b"true"),
             b'f' => self.skip_word(b"false"),
             b'n' => self.skip_word(b"null"),
@@ -241,7 +254,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn skip_word(&mut self, word: &[u8]) -> Result<(), JsonError> {
+    fn skip_word(&mut self, word: &[u8]) -> Result<(), Fault> {
         if !self.body[self.at..].starts_with(word) {
             return self.error(Problem::ExpectingValue);
         }
@@ -250,31 +263,66 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over as much as is a number; what follows is looked at by whoever goes on.
-    fn skip_number(&mut self) -> Result<(), JsonError> {
-        let start = self.at;
-        let mut end = start + usize::from(self.peek() == b'-');
-        match self.body.get(end) {
-            Some(b'0') => end += 1,
-            Some(b'1'..=b'9') => end = self.behind_digits(end),
+    #[inline]
+    fn skip_number(&mut self, first: u8) -> Result<(), Fault> {
+        let start = self.at + usize::from(first == b'-');
+        let mut at = match byte_at(self.body, start) {
+            b'0' => start + 1,
+            b'1'..=b'9' => behind_digits(self.body, start + 1),
             _ => return self.error(Problem::ExpectingValue),
+        };
+        if matches!(byte_at(self.body, at), b'.' | b'e' | b'E') {
+            at = behind_fraction(self.body, at);
         }
-        if self.body.get(end) == Some(&b'.') {
-            let behind = self.behind_digits(end + 1);
-            end = if behind > end + 1 { behind } else { end };
-        }
-        if matches!(self.body.get(end), Some(b'e' | b'E')) {
-            let is_signed = matches!(self.body.get(end + 1), Some(b'+' | b'-'));
-            let digits = end + 1 + usize::from(is_signed);
-            let behind = self.behind_digits(digits);
-            end = if behind > digits { behind } else { end };
-        }
-        self.at = end;
+        self.at = at;
         Ok(())
     }
+}
 
-    fn behind_digits(&self, start: usize) -> usize {
-        let digits = self.body.get(start..).unwrap_or_default();
-        let length = digits.iter().position(|byte| !byte.is_ascii_digit());
-        start + length.unwrap_or(digits.len())
+#[cold]
+fn fail<T>(problem: Problem, offset: usize) -> Result<T, Fault> {
+    Err(JsonError::new(problem, offset).into())
+}
+
+/// The byte at a place; NUL, which stands nowhere in JSON, behind the end.
+#[inline]
+fn byte_at(body: &[u8], at: usize) -> u8 {
+    body.get(at).copied().unwrap_or_default()
+}
+
+/// The first place from `at` on that is no blank.
+#[inline]
+fn behind_blanks(body: &[u8], mut at: usize) -> usize {
+    while let Some(&byte) = body.get(at)
+        && byte <= b' '
+        && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+    {
+        at += 1;
     }
+    at
+}
+
+#[inline]
+fn behind_digits(body: &[u8], mut at: usize) -> usize {
+    while byte_at(body, at).is_ascii_digit() {
+        at += 1;
+    }
+    at
+}
+
+/// The place behind a fraction and an exponent, as far as they are some.
+#[inline(never)]
+fn behind_fraction(body: &[u8], at: usize) -> usize {
+    let mut end = at;
+    if byte_at(body, end) == b'.' {
+        let behind = behind_digits(body, end + 1);
+        end = if behind > end + 1 { behind } else { end };
+    }
+    if matches!(byte_at(body, end), b'e' | b'E') {
+        let is_signed = matches!(byte_at(body, end + 1), b'+' | b'-');
+        let digits = end + 1 + usize::from(is_signed);
+        let behind = behind_digits(body, digits);
+        end = if behind > digits { behind } else { end };
+    }
+    end
 }

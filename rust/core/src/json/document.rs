@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, TextSpan};
 use super::element::Elements;
-use super::error::{JsonError, Problem};
+use super::error::{Fault, JsonError, Problem};
 use super::event::{Event, ResultSpan};
 use super::names::Names;
 use super::resume;
@@ -132,9 +132,9 @@ impl Leftover {
     }
 }
 
-fn scan_all(body: &[u8]) -> Result<Scan, JsonError> {
+fn scan_all(body: &[u8]) -> Result<Scan, Fault> {
     if body.starts_with(BYTE_ORDER_MARK) {
-        return Err(JsonError::new(Problem::ByteOrderMark, 0));
+        return Err(JsonError::new(Problem::ByteOrderMark, 0).into());
     }
     let mut cursor = Cursor::new(body, 0);
     cursor.skip_blanks();
@@ -144,17 +144,13 @@ fn scan_all(body: &[u8]) -> Result<Scan, JsonError> {
         _ => {
             let start = cursor.at;
             cursor.skip_value()?;
-            Err(JsonError::new(Problem::NotDocument, start))
+            Err(JsonError::new(Problem::NotDocument, start).into())
         }
     }
 }
 
 /// Goes on behind what an earlier scan has read.
-fn scan_on(
-    body: &[u8],
-    earlier: Scan,
-    start: &resume::Start,
-) -> Result<(Scan, Leftover), JsonError> {
+fn scan_on(body: &[u8], earlier: Scan, start: &resume::Start) -> Result<(Scan, Leftover), Fault> {
     let form = earlier.form;
     let mut scanner = Scanner::new(Cursor::new(body, start.at), form);
     let leftover = scanner.take_over(earlier, start.elements);
@@ -215,7 +211,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a list; `is_inside` if the cursor stands behind one of its elements.
-    fn scan_list(mut self, is_inside: bool) -> Result<Scan, JsonError> {
+    fn scan_list(mut self, is_inside: bool) -> Result<Scan, Fault> {
         self.messages(is_inside)?;
         self.cursor().skip_blanks();
         if !self.cursor().is_at_end() {
@@ -225,7 +221,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads an object, which is a body if it has `messages` and nothing follows it.
-    fn scan_body(mut self, is_inside: bool) -> Result<Scan, JsonError> {
+    fn scan_body(mut self, is_inside: bool) -> Result<Scan, Fault> {
         let mut has_next = if is_inside {
             self.messages(true)?;
             self.cursor().has_next(b'}')?
@@ -253,7 +249,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads objects to the end of the body.
-    fn scan_records(mut self) -> Result<Scan, JsonError> {
+    fn scan_records(mut self) -> Result<Scan, Fault> {
         self.cursor().skip_blanks();
         while !self.cursor().is_at_end() {
             self.element()?;
@@ -263,7 +259,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads the value of `messages`, of which the last one counts.
-    fn begin_messages(&mut self) -> Result<(), JsonError> {
+    fn begin_messages(&mut self) -> Result<(), Fault> {
         self.has_messages = true;
         self.wrong = None;
         self.marks.clear();
@@ -279,7 +275,7 @@ impl<'a> Scanner<'a> {
         self.cursor().skip_value()
     }
 
-    fn messages(&mut self, is_inside: bool) -> Result<(), JsonError> {
+    fn messages(&mut self, is_inside: bool) -> Result<(), Fault> {
         let mut has_next = if is_inside {
             self.cursor().has_next(b']')?
         } else {
@@ -292,7 +288,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn element(&mut self) -> Result<(), JsonError> {
+    fn element(&mut self) -> Result<(), Fault> {
         let index = self.marks.len();
         if self.cursor().peek() == b'{' {
             self.elements.read(index)?;
@@ -311,9 +307,9 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Scan, JsonError> {
+    fn finish(self) -> Result<Scan, Fault> {
         match self.wrong {
-            Some(error) => Err(error),
+            Some(error) => Err(error.into()),
             None => Ok(Scan {
                 form: self.form,
                 begins_as_body: self.has_messages,

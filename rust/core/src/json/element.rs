@@ -1,8 +1,8 @@
 //! One element of a message list: an API message, or a transcript record that wraps one.
 
-use super::block::{Block, may_be_framed};
+use super::block::{CallBlock, Met};
 use super::cursor::{Cursor, TextSpan};
-use super::error::JsonError;
+use super::error::Fault;
 use super::event::{Event, ResultSpan, TurnSpan};
 use super::field::Field;
 use super::names::Names;
@@ -24,8 +24,16 @@ enum Role {
 struct Message {
     role: Role,
     id: Option<TextSpan>,
-    /// Which blocks its content has; none if that is no list.
-    blocks: (usize, usize),
+    content: Option<Blocks>,
+}
+
+/// The blocks of a content, as places in what was met; none if it is no list.
+#[derive(Clone, Copy)]
+struct Blocks {
+    calls: (usize, usize),
+    met: (usize, usize),
+    /// Places in the results of the scan.
+    results: (usize, usize),
 }
 
 /// The fields of a record beside its message.
@@ -62,7 +70,9 @@ pub(super) struct Elements<'a> {
     pub(super) results: Vec<ResultSpan>,
     pub(super) texts: Vec<TextSpan>,
     pub(super) names: Names,
-    blocks: Vec<Block>,
+    /// Of the element that is being read.
+    pub(super) met: Vec<Met>,
+    pub(super) calls: Vec<CallBlock>,
 }
 
 impl<'a> Elements<'a> {
@@ -73,15 +83,18 @@ impl<'a> Elements<'a> {
             results: Vec::new(),
             texts: Vec::new(),
             names: Names::default(),
-            blocks: Vec::new(),
+            met: Vec::new(),
+            calls: Vec::new(),
         }
     }
 
     /// Reads the object that begins here as an element of a message list.
-    pub(super) fn read(&mut self, message_index: usize) -> Result<(), JsonError> {
+    pub(super) fn read(&mut self, message_index: usize) -> Result<(), Fault> {
         let mut own = Message::default();
         let mut envelope = Envelope::default();
-        self.blocks.clear();
+        self.met.clear();
+        self.calls.clear();
+        let first_result = self.results.len();
         let mut has_next = self.cursor.has_first(b'}');
         while has_next {
             let name = self.cursor.name()?;
@@ -99,7 +112,10 @@ impl<'a> Elements<'a> {
             }
             has_next = self.cursor.has_next(b'}')?;
         }
-        self.emit(&own, &envelope, message_index);
+        match self.emit(&own, &envelope, message_index) {
+            Some(counted) => self.emit_results(&counted, first_result, message_index),
+            None => self.results.truncate(first_result),
+        }
         Ok(())
     }
 
@@ -107,7 +123,7 @@ impl<'a> Elements<'a> {
         Field::of(name, self.cursor.body)
     }
 
-    fn inner_message(&mut self) -> Result<Option<Message>, JsonError> {
+    fn inner_message(&mut self) -> Result<Option<Message>, Fault> {
         if self.cursor.peek() != b'{' {
             self.cursor.skip_value()?;
             return Ok(None);
@@ -123,18 +139,18 @@ impl<'a> Elements<'a> {
         Ok(Some(message))
     }
 
-    fn message_field(&mut self, name: Field, message: &mut Message) -> Result<(), JsonError> {
+    fn message_field(&mut self, name: Field, message: &mut Message) -> Result<(), Fault> {
         match name {
             Field::Role => (message.role, _) = self.kind()?,
             Field::Id => message.id = self.cursor.text()?,
-            Field::Content => message.blocks = self.content_blocks()?,
+            Field::Content => message.content = Some(self.content_blocks()?),
             _ => self.cursor.skip_value()?,
         }
         Ok(())
     }
 
     /// Who speaks, and whether there is any value.
-    fn kind(&mut self) -> Result<(Role, bool), JsonError> {
+    fn kind(&mut self) -> Result<(Role, bool), Fault> {
         if self.cursor.peek() != b'"' {
             return Ok((Role::Absent, self.cursor.is_something()?));
         }
@@ -152,30 +168,35 @@ impl<'a> Elements<'a> {
         Ok((role, true))
     }
 
-    fn content_blocks(&mut self) -> Result<(usize, usize), JsonError> {
-        let first = self.blocks.len();
-        if self.cursor.peek() != b'[' {
+    fn content_blocks(&mut self) -> Result<Blocks, Fault> {
+        let (first_met, first_call) = (self.met.len(), self.calls.len());
+        let first_result = self.results.len();
+        if self.cursor.peek() == b'[' {
+            let mut block_index = 0;
+            let mut has_next = self.cursor.has_first(b']');
+            while has_next {
+                self.block(block_index)?;
+                block_index += 1;
+                has_next = self.cursor.has_next(b']')?;
+            }
+        } else {
             self.cursor.skip_value()?;
-            return Ok((first, first));
         }
-        let mut has_next = self.cursor.has_first(b']');
-        while has_next {
-            let block = self.block()?;
-            self.blocks.push(block);
-            has_next = self.cursor.has_next(b']')?;
-        }
-        Ok((first, self.blocks.len()))
+        Ok(Blocks {
+            met: (first_met, self.met.len()),
+            calls: (first_call, self.calls.len()),
+            results: (first_result, self.results.len()),
+        })
     }
 
-    /// Notes what an element comes to, once all of its fields are known.
-    fn emit(&mut self, own: &Message, envelope: &Envelope, message_index: usize) {
-        let Some((message, role)) = envelope.open(own) else {
-            return;
-        };
+    /// Notes what an element comes to, once all of its fields are known; gives the blocks whose
+    /// results count.
+    fn emit(&mut self, own: &Message, envelope: &Envelope, message_index: usize) -> Option<Blocks> {
+        let (message, role) = envelope.open(own)?;
         let body = self.cursor.body;
         let mut number = |text: TextSpan| self.names.number(text, body);
         let message_id = message.id.filter(|id| id.span.start < id.span.end);
-        let (first, end) = message.blocks;
+        let (first, end) = message.content.map_or((0, 0), |blocks| blocks.calls);
         let turn = |message_id, agent_id| TurnSpan {
             message_index,
             is_sidechain: envelope.is_sidechain,
@@ -189,40 +210,37 @@ impl<'a> Elements<'a> {
                     envelope.agent_id.map(&mut number),
                 );
                 self.events.push(Event::Assistant(turn));
-                let blocks = self.blocks[first..end].iter();
-                let calls = blocks.filter_map(|block| block.as_call(&mut number));
-                self.events.extend(calls.map(Event::Call));
+                let calls = self.calls[first..end].iter();
+                let calls = calls.map(|call| Event::Call(call.number(&mut number)));
+                self.events.extend(calls);
+                None
             }
             Role::User => {
                 let turn = turn(None, envelope.agent_id.map(&mut number));
                 self.events.push(Event::User(turn));
-                self.emit_results((first, end), message_index);
+                message.content
             }
-            Role::Absent | Role::Empty | Role::Other => {}
+            Role::Absent | Role::Empty | Role::Other => None,
         }
     }
 
-    fn emit_results(&mut self, (first, end): (usize, usize), message_index: usize) {
+    /// Keeps the results that count of those that the element has, and notes them.
+    fn emit_results(&mut self, counted: &Blocks, first_result: usize, message_index: usize) {
         let body = self.cursor.body;
-        for (block_index, block) in self.blocks[first..end].iter().enumerate() {
-            let event = match block.as_result(&self.texts) {
-                None => continue,
-                Some(Err(reason)) => Event::Skipped(reason),
-                Some(Ok((tool_use_id, text))) => {
-                    let texts = &self.texts[text.first_text..text.first_text + text.texts];
-                    self.results.push(ResultSpan {
-                        message_index,
-                        block_index,
-                        name: self.names.number(tool_use_id, body),
-                        tool_use_id,
-                        content: text.span,
-                        first_text: text.first_text,
-                        texts: text.texts,
-                        cache_control: text.cache_control,
-                        has_toolset: block.has_toolset,
-                        may_be_framed: may_be_framed(texts, body),
-                    });
-                    Event::Result(self.results.len() - 1)
+        let (first, end) = counted.results;
+        self.results.truncate(end);
+        self.results.drain(first_result..first);
+        let mut next = first_result;
+        let (first, end) = counted.met;
+        for met in &self.met[first..end] {
+            let event = match met {
+                Met::Skipped(reason) => Event::Skipped(*reason),
+                Met::Result => {
+                    let result = &mut self.results[next];
+                    result.message_index = message_index;
+                    result.name = self.names.number(result.tool_use_id, body);
+                    next += 1;
+                    Event::Result(next - 1)
                 }
             };
             self.events.push(event);

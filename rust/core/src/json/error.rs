@@ -49,6 +49,9 @@ pub struct JsonError {
     pub offset: usize,
 }
 
+/// An error on its way out: no wider than a pointer, so that results fit into registers.
+pub(super) type Fault = Box<JsonError>;
+
 impl JsonError {
     pub(super) const fn new(problem: Problem, offset: usize) -> Self {
         Self { problem, offset }

@@ -2,6 +2,7 @@
 //! going back to the bytes.
 
 use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
+use std::num::NonZero;
 use std::sync::OnceLock;
 
 use twox_hash::XxHash3_128;
@@ -10,14 +11,23 @@ use super::cursor::TextSpan;
 use super::text::{JsonText, text_of};
 use crate::hash::KeyMap;
 
-/// The number of a text.
+/// The number of a text, counted from 1: so none takes no more room than one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Name(u32);
+pub struct Name(NonZero<u32>);
+
+impl Name {
+    /// Stands where a text has no number yet.
+    pub(super) const UNKNOWN: Self = Self(NonZero::<u32>::MAX);
+
+    const fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// Every text that has a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    by_hash: KeyMap<u64, u32>,
+    by_hash: KeyMap<u64, Name>,
     /// Where each text stands first.
     spans: Vec<TextSpan>,
 }
@@ -28,16 +38,17 @@ impl Names {
         let text = text_of(span, body);
         let mut hash = keyed_hash(&text);
         while let Some(&known) = self.by_hash.get(&hash) {
-            if text_of(self.spans[known as usize], body) == text {
-                return Name(known);
+            if text_of(self.spans[known.place()], body) == text {
+                return known;
             }
             hash = hash.wrapping_add(1);
         }
-        // More texts than fit would need a body of many gigabytes.
-        let number = u32::try_from(self.spans.len()).unwrap_or(u32::MAX);
-        self.by_hash.insert(hash, number);
         self.spans.push(span);
-        Name(number)
+        // More texts than fit would need a body of many gigabytes.
+        let count = u32::try_from(self.spans.len()).unwrap_or(u32::MAX);
+        let name = Name(NonZero::new(count).unwrap_or(NonZero::<u32>::MAX));
+        self.by_hash.insert(hash, name);
+        name
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -48,7 +59,7 @@ impl Names {
     pub(super) fn truncate(&mut self, length: usize) {
         if length < self.spans.len() {
             self.spans.truncate(length);
-            self.by_hash.retain(|_, number| (*number as usize) < length);
+            self.by_hash.retain(|_, name| name.place() < length);
         }
     }
 }
@@ -80,13 +91,13 @@ impl<'a> JsonName<'a> {
     /// The text itself.
     #[must_use]
     pub fn text(&self) -> JsonText<'a> {
-        text_of(self.names.spans[self.name.0 as usize], self.body)
+        text_of(self.names.spans[self.name.place()], self.body)
     }
 }
 
 impl Hash for JsonName<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.name.0.into());
+        state.write_u64(self.name.0.get().into());
     }
 }
 

@@ -26,7 +26,8 @@ pub struct Earlier<'a> {
 pub struct Recalled {
     /// Of each.
     pub fingerprints: Vec<Fingerprint>,
-    /// Which result of the leftover has the same id and content, if it was found.
+    /// Which result of the leftover has the same id and content, if it was found; nothing if there
+    /// was no earlier body.
     pub origins: Vec<Option<usize>>,
 }
 
@@ -34,13 +35,21 @@ pub struct Recalled {
 #[must_use]
 pub fn recall(scan: &Scan, body: &[u8], earlier: Option<Earlier<'_>>) -> Recalled {
     let results = &scan.results()[scan.reused_results()..];
+    let read = |result: &ResultSpan| fingerprint_spans(scan.texts_of(result), body);
+    let Some(earlier) = earlier else {
+        return Recalled {
+            fingerprints: results.iter().map(read).collect(),
+            origins: Vec::new(),
+        };
+    };
     let mut recalled = Recalled::default();
-    let mut memory = earlier.map(Memory::new);
+    let mut memory = Memory::new(earlier);
     for (index, result) in results.iter().enumerate() {
-        let origin = memory.as_mut().and_then(|it| it.find(index, result, body));
-        let known = origin.and_then(|origin| earlier?.fingerprints.get(origin).copied());
-        let fingerprint = known.unwrap_or_else(|| fingerprint_spans(scan.texts_of(result), body));
-        recalled.fingerprints.push(fingerprint);
+        let origin = memory.find(index, result, body);
+        let known = origin.and_then(|origin| earlier.fingerprints.get(origin).copied());
+        recalled
+            .fingerprints
+            .push(known.unwrap_or_else(|| read(result)));
         recalled.origins.push(origin);
     }
     recalled

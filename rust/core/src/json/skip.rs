@@ -56,7 +56,7 @@ fn find_end_by(
 ) -> Option<End> {
     let mut at = start;
     let mut carry = 0;
-    let mut has_escapes = false;
+    let mut backslashes = 0;
     let mut high = 0;
     loop {
         let rest = body.get(at..).unwrap_or_default();
@@ -66,20 +66,24 @@ fn find_end_by(
         };
         let escaped = escaped(masks.backslash, &mut carry);
         let quotes = masks.quote & !escaped;
-        let inside = (quotes & quotes.wrapping_neg()).wrapping_sub(1);
-        if masks.control & inside != 0 {
+        // Most blocks of a long string are inside of it as a whole.
+        let inside = if quotes == 0 {
+            u64::MAX
+        } else {
+            (quotes & quotes.wrapping_neg()).wrapping_sub(1)
+        };
+        let odd = escaped & !(masks.quote | masks.backslash | masks.letter_n);
+        if (masks.control | odd) & inside != 0
+            && (masks.control & inside != 0 || !are_known(rest, odd & inside))
+        {
             return None;
         }
-        let odd = escaped & inside & !(masks.quote | masks.backslash | masks.letter_n);
-        if odd != 0 && !are_known(rest, odd) {
-            return None;
-        }
-        has_escapes |= masks.backslash & inside != 0;
+        backslashes |= masks.backslash & inside;
         high |= masks.high & inside;
         if quotes != 0 {
             return Some(End {
                 place: at + quotes.trailing_zeros() as usize,
-                has_escapes,
+                has_escapes: backslashes != 0,
                 is_ascii: high == 0,
             });
         }

@@ -6,6 +6,7 @@ use super::cursor::TextSpan;
 use super::decode::decode_pieces;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::size::count_chars;
+use crate::unit::{Measure, Unit};
 
 /// Decodes what stands between the quotes of a string that was stepped over.
 ///
@@ -41,6 +42,21 @@ pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
         }
     }
     fingerprinter.finish()
+}
+
+/// Measures the text that several strings of a body make when they are joined.
+#[must_use]
+pub fn measure_spans(texts: &[TextSpan], body: &[u8], unit: Unit) -> u64 {
+    let mut measure = Measure::new(unit);
+    for text in texts {
+        let raw = text.span.of(body);
+        if text.has_escapes {
+            decode_pieces(raw, |piece| measure.push(piece));
+        } else {
+            measure.push(raw);
+        }
+    }
+    measure.finish()
 }
 
 /// A text of a body in WTF-8: borrowed where its bytes are those of the body.

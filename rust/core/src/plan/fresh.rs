@@ -1,52 +1,39 @@
 //! The fresh results of one group while it is judged.
 
-use crate::decision::Key;
-use crate::hash::KeyMap;
-use crate::text::Text;
+use std::iter;
 
 /// One undecided result and every place in its group where it stands.
-pub(super) struct Fresh<T> {
-    pub(super) key: Key<T>,
-    pub(super) occurrences: Vec<usize>,
+pub(super) struct Fresh {
+    /// Its place among the results that this call has met.
+    pub(super) place: usize,
+    /// The candidate that it was met at first.
+    pub(super) first: usize,
+    /// Where else it stands; as a rule nowhere.
+    later: Vec<usize>,
 }
 
-/// Fresh results in order of appearance.
-pub(super) struct FreshResults<T> {
-    items: Vec<Fresh<T>>,
-    positions: KeyMap<Key<T>, usize>,
-}
-
-impl<T: Text> FreshResults<T> {
-    pub(super) fn new() -> Self {
+impl Fresh {
+    pub(super) const fn new(place: usize, first: usize) -> Self {
         Self {
-            items: Vec::new(),
-            positions: KeyMap::default(),
+            place,
+            first,
+            later: Vec::new(),
         }
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.items.is_empty()
+    pub(super) fn add_occurrence(&mut self, candidate: usize) {
+        self.later.push(candidate);
     }
 
-    /// Adds an occurrence of a result that is known here; tells whether it is.
-    pub(super) fn add_occurrence(&mut self, key: &Key<T>, candidate: usize) -> bool {
-        let Some(&position) = self.positions.get(key) else {
-            return false;
-        };
-        self.items[position].occurrences.push(candidate);
-        true
+    /// In how many places it stands.
+    pub(super) const fn count(&self) -> usize {
+        1 + self.later.len()
     }
 
-    /// Adds a result that is not known here.
-    pub(super) fn insert(&mut self, key: Key<T>, candidate: usize) {
-        self.positions.insert(key.clone(), self.items.len());
-        self.items.push(Fresh {
-            key,
-            occurrences: vec![candidate],
-        });
-    }
-
-    pub(super) fn into_items(self) -> Vec<Fresh<T>> {
-        self.items
+    /// All of them, in order of appearance.
+    pub(super) fn occurrences(&self) -> Vec<usize> {
+        iter::once(self.first)
+            .chain(self.later.iter().copied())
+            .collect()
     }
 }

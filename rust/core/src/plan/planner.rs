@@ -1,12 +1,16 @@
 //! The running state of one call: what its earlier groups decided holds for its later ones.
 
-use super::fresh::{Fresh, FreshResults};
+use std::hash::BuildHasher as _;
+
+use super::fresh::Fresh;
 use super::{Choice, Knowledge, Options, Plan};
-use crate::choose::{Built as _, Choosable, Chosen, Totals, choose};
+use crate::choose::{Built as _, Choosable, Chosen, ReplacementSize, Totals, choose};
 use crate::collect::{Candidate, SkipReason, Survey};
-use crate::decision::{Decision, Key, Recorded as _, Rule};
-use crate::hash::{KeyMap, KeySet};
-use crate::replacement::REFERENCE_MAX_CHARS;
+use crate::decision::{Decision, Recorded as _, Rule};
+use crate::fingerprint::Fingerprint;
+use crate::hash::{KeySet, KeyState, Table};
+use crate::replacement::{REFERENCE_MAX_CHARS, is_applicable};
+use crate::unit::Unit;
 
 /// What holds about a result, wherever it was decided.
 #[derive(Clone)]
@@ -14,6 +18,27 @@ enum Decided<R> {
     Earlier(Decision<R>),
     /// Chosen in an earlier group of this call: an index into the plan's choices.
     Chosen(usize),
+    /// To be decided with its group: an index into the fresh results of that.
+    Fresh {
+        group: usize,
+        position: usize,
+    },
+}
+
+/// A result that this call has met and no earlier one had decided about.
+struct Met<R> {
+    /// The candidate that it was met at first; another one with its id and fingerprint is the same.
+    candidate: usize,
+    fingerprint: Fingerprint,
+    decided: Decided<R>,
+}
+
+/// The group that is judged.
+struct OpenGroup {
+    group: usize,
+    is_followed: bool,
+    totals: Totals,
+    fresh: Vec<Fresh>,
 }
 
 pub(super) struct Planner<'a, K: Knowledge> {
@@ -21,7 +46,7 @@ pub(super) struct Planner<'a, K: Knowledge> {
     options: &'a Options,
     knowledge: &'a mut K,
     plan: Plan<K::Recorded, K::Built>,
-    decided: KeyMap<Key<K::Text>, Decided<K::Recorded>>,
+    met: Table<Met<K::Recorded>>,
     /// Ids whose unapplied replacement was applied in this call.
     applied: KeySet<K::Text>,
 }
@@ -47,7 +72,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 chars_before: 0,
                 chars_gained: 0,
             },
-            decided: KeyMap::default(),
+            met: Table::new(),
             applied: KeySet::default(),
         }
     }
@@ -58,134 +83,200 @@ impl<'a, K: Knowledge> Planner<'a, K> {
 
     /// Partitions one group by earlier decisions, then chooses among its fresh results.
     pub(super) fn judge(&mut self, group: usize) -> Result<(), K::Error> {
-        let survey = self.survey;
-        let mut totals = Totals::default();
-        let mut fresh = FreshResults::new();
-        let of_group = &survey.groups()[group];
+        let of_group = &self.survey.groups()[group];
+        let mut open = OpenGroup {
+            group,
+            is_followed: of_group.is_followed,
+            totals: Totals::default(),
+            fresh: Vec::new(),
+        };
         for &index in &of_group.candidates {
-            let candidate = &survey.candidates()[index];
+            let candidate = self.candidate(index);
             self.plan.chars_before += i128::from(candidate.size_chars);
-            // As long as this call has decided nothing, only earlier ones can have done.
-            let is_untouched = fresh.is_empty() && self.decided.is_empty();
-            if is_untouched && !candidate.is_exempt && self.knowledge.is_surely_kept(index)? {
-                self.count_kept(index, false, &mut totals);
-                continue;
-            }
-            let fingerprint = self.knowledge.fingerprint(index)?;
-            if is_untouched && let Some(earlier) = self.knowledge.earlier(index)? {
-                self.follow(index, Decided::Earlier(earlier), group, &mut totals)?;
-                continue;
-            }
-            let key = Key {
-                tool_use_id: candidate.tool_use_id.clone(),
-                fingerprint,
-            };
-            if fresh.add_occurrence(&key, index) {
-                self.plan.candidates += 1;
-            } else if let Some(decided) = self.decided(index, &key)? {
-                self.follow(index, decided, group, &mut totals)?;
-            } else if let Some(key) = self.settle(index, key, of_group.is_followed, &mut totals)? {
-                fresh.insert(key, index);
-                self.plan.candidates += 1;
+            if !candidate.is_exempt && self.knowledge.is_surely_kept(index)? {
+                self.count_kept(index, false, &mut open.totals)?;
+            } else {
+                self.judge_result(index, &mut open)?;
             }
         }
-        self.decide(fresh.into_items(), group, &mut totals)?;
-        self.plan.totals.push(totals);
+        self.decide(&mut open)?;
+        self.plan.totals.push(open.totals);
         Ok(())
     }
 
-    fn decided(
-        &mut self,
-        index: usize,
-        key: &Key<K::Text>,
-    ) -> Result<Option<Decided<K::Recorded>>, K::Error> {
-        if let Some(decided) = self.decided.get(key) {
-            return Ok(Some(decided.clone()));
+    fn judge_result(&mut self, index: usize, open: &mut OpenGroup) -> Result<(), K::Error> {
+        let fingerprint = self.knowledge.fingerprint(index)?;
+        let hash = KeyState.hash_one((&self.candidate(index).tool_use_id, fingerprint));
+        let place = self.find(hash, index, fingerprint);
+        match place.map(|place| &self.met.get(place).decided) {
+            Some(&Decided::Fresh { group, position }) if group == open.group => {
+                open.fresh[position].add_occurrence(index);
+                self.plan.candidates += 1;
+                return Ok(());
+            }
+            // A group whose fresh results were left decides nothing about a later one.
+            None | Some(Decided::Fresh { .. }) => {}
+            Some(Decided::Earlier(decision)) => {
+                return self.follow(index, decision.clone(), open);
+            }
+            Some(&Decided::Chosen(choice)) => {
+                self.follow_choice(index, choice, open);
+                return Ok(());
+            }
         }
-        let earlier = self.knowledge.earlier(index)?;
-        Ok(earlier.map(Decided::Earlier))
+        if let Some(earlier) = self.knowledge.earlier(index)? {
+            return self.follow(index, earlier, open);
+        }
+        let met = Met {
+            candidate: index,
+            fingerprint,
+            decided: match self.settle(index, open)? {
+                Some(decision) => Decided::Earlier(decision),
+                None => Decided::Fresh {
+                    group: open.group,
+                    position: open.fresh.len(),
+                },
+            },
+        };
+        self.meet(hash, place, met, open);
+        Ok(())
+    }
+
+    /// The place of the same result, if this call has met it.
+    fn find(&self, hash: u64, index: usize, fingerprint: Fingerprint) -> Option<usize> {
+        let tool_use_id = &self.candidate(index).tool_use_id;
+        self.met.find(hash, |met| {
+            met.fingerprint == fingerprint
+                && self.candidate(met.candidate).tool_use_id == *tool_use_id
+        })
+    }
+
+    /// Takes note of a result, in the place that it has if there is one.
+    fn meet(
+        &mut self,
+        hash: u64,
+        place: Option<usize>,
+        met: Met<K::Recorded>,
+        open: &mut OpenGroup,
+    ) {
+        let candidate = met.candidate;
+        let is_fresh = matches!(met.decided, Decided::Fresh { .. });
+        let place = if let Some(place) = place {
+            *self.met.get_mut(place) = met;
+            place
+        } else {
+            self.met.expect(self.survey.candidates().len() - candidate);
+            self.met.add(hash, met)
+        };
+        if is_fresh {
+            open.fresh.push(Fresh::new(place, candidate));
+            self.plan.candidates += 1;
+        }
     }
 
     /// Applies the decision that was taken about the same result before.
     fn follow(
         &mut self,
         index: usize,
-        decided: Decided<K::Recorded>,
-        group: usize,
-        totals: &mut Totals,
+        decision: Decision<K::Recorded>,
+        open: &mut OpenGroup,
     ) -> Result<(), K::Error> {
-        match decided {
-            Decided::Earlier(Decision::Kept) => {
+        match decision {
+            Decision::Kept => {
                 let is_exempt = self.candidate(index).is_exempt;
                 let is_reference = !is_exempt && self.is_reference(index)?;
-                self.count_kept(index, is_reference, totals);
-                return Ok(());
+                self.count_kept(index, is_reference, &mut open.totals)
             }
-            Decided::Earlier(Decision::Replaced(replacement)) => {
-                self.reapply(index, replacement, totals);
-            }
-            Decided::Chosen(choice) => {
-                let choice = &mut self.plan.choices[choice];
-                choice.followers.push((index, group));
-                totals.standing += i128::from(choice.replacement.size_chars());
+            Decision::Replaced(replacement) => {
+                self.plan.candidates += 1;
+                self.reapply(index, replacement, &mut open.totals)
             }
         }
+    }
+
+    /// Applies a choice of an earlier group of this call.
+    fn follow_choice(&mut self, index: usize, choice: usize, open: &mut OpenGroup) {
+        let choice = &mut self.plan.choices[choice];
+        choice.followers.push((index, open.group));
+        open.totals.standing += i128::from(choice.replacement.size(self.options.budget.unit));
         self.plan.candidates += 1;
+    }
+
+    fn reapply(
+        &mut self,
+        index: usize,
+        replacement: K::Recorded,
+        totals: &mut Totals,
+    ) -> Result<(), K::Error> {
+        let replacement_chars = i128::from(replacement.size_chars());
+        totals.standing += match self.options.budget.unit {
+            Unit::Chars => replacement_chars,
+            unit => self.knowledge.measure_recorded(&replacement, unit)?.into(),
+        };
+        self.plan.chars_gained += i128::from(self.candidate(index).size_chars) - replacement_chars;
+        self.plan.changes.push((index, replacement));
         Ok(())
     }
 
-    fn reapply(&mut self, index: usize, replacement: K::Recorded, totals: &mut Totals) {
-        let replacement_chars = i128::from(replacement.size_chars());
-        totals.standing += replacement_chars;
-        self.plan.chars_gained += i128::from(self.candidate(index).size_chars) - replacement_chars;
-        self.plan.changes.push((index, replacement));
-    }
-
     /// Counts a kept result: an exempt one not at all, a reference as a standing replacement.
-    fn count_kept(&mut self, index: usize, is_reference: bool, totals: &mut Totals) {
-        let candidate = self.candidate(index);
-        let size_chars = i128::from(candidate.size_chars);
-        if candidate.is_exempt {
+    fn count_kept(
+        &mut self,
+        index: usize,
+        is_reference: bool,
+        totals: &mut Totals,
+    ) -> Result<(), K::Error> {
+        if self.candidate(index).is_exempt {
             self.plan.skipped.add(SkipReason::Exempt);
         } else if is_reference {
             self.plan.skipped.add(SkipReason::Reference);
-            totals.standing += size_chars;
+            totals.standing += i128::from(self.size(index)?);
         } else {
             self.plan.candidates += 1;
-            totals.frozen += size_chars;
+            totals.frozen += i128::from(self.size(index)?);
+        }
+        Ok(())
+    }
+
+    /// The size of a candidate in the unit of the limit.
+    fn size(&mut self, index: usize) -> Result<u64, K::Error> {
+        match self.options.budget.unit {
+            Unit::Chars => Ok(self.candidate(index).size_chars),
+            unit => self.measure(index, unit),
         }
     }
 
-    /// Decides at once about a result that no selection is needed for; gives back the key of one
-    /// that is fresh.
+    /// Apart, so that what is asked for every result is small enough to be inlined.
+    #[cold]
+    fn measure(&mut self, index: usize, unit: Unit) -> Result<u64, K::Error> {
+        self.knowledge.measure(index, unit)
+    }
+
+    /// Decides at once about a result that no selection is needed for; `None` for one that is fresh.
     fn settle(
         &mut self,
         index: usize,
-        key: Key<K::Text>,
-        is_followed: bool,
-        totals: &mut Totals,
-    ) -> Result<Option<Key<K::Text>>, K::Error> {
+        open: &mut OpenGroup,
+    ) -> Result<Option<Decision<K::Recorded>>, K::Error> {
         let is_reference = self.is_reference(index)?;
         if !is_reference && let Some(foreign) = self.applicable(index)? {
-            self.applied.insert(key.tool_use_id.clone());
-            let decision = Decision::Replaced(foreign.clone());
-            self.decided.insert(key, Decided::Earlier(decision));
+            self.applied
+                .insert(self.candidate(index).tool_use_id.clone());
             self.plan.adoptions.push((index, foreign.clone()));
             self.plan.candidates += 1;
-            self.reapply(index, foreign, totals);
-            return Ok(None);
+            self.reapply(index, foreign.clone(), &mut open.totals)?;
+            return Ok(Some(Decision::Replaced(foreign)));
         }
         let is_seen = match self.options.rule {
             Rule::Running => false,
-            Rule::Resumed => is_followed,
+            Rule::Resumed => open.is_followed,
             Rule::Seen => true,
         };
         if !(is_seen || self.candidate(index).is_exempt || is_reference) {
-            return Ok(Some(key));
+            return Ok(None);
         }
-        self.keep(index, key);
-        self.count_kept(index, is_reference, totals);
-        Ok(None)
+        self.plan.kept.push(index);
+        self.count_kept(index, is_reference, &mut open.totals)?;
+        Ok(Some(Decision::Kept))
     }
 
     /// The replacement of another program, known by its id alone, that fits a result.
@@ -197,13 +288,8 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         let foreign = self.knowledge.unapplied(index)?;
         Ok(foreign.filter(|foreign| {
             let foreign_chars = foreign.size_chars();
-            foreign_chars <= REFERENCE_MAX_CHARS && foreign_chars < candidate.size_chars
+            is_applicable(foreign_chars, candidate.size_chars)
         }))
-    }
-
-    fn keep(&mut self, index: usize, key: Key<K::Text>) {
-        self.decided.insert(key, Decided::Earlier(Decision::Kept));
-        self.plan.kept.push(index);
     }
 
     fn is_reference(&mut self, index: usize) -> Result<bool, K::Error> {
@@ -213,38 +299,40 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     }
 
     /// Decides about the fresh results of a group: chosen, or kept.
-    fn decide(
-        &mut self,
-        mut fresh: Vec<Fresh<K::Text>>,
-        group: usize,
-        totals: &mut Totals,
-    ) -> Result<(), K::Error> {
-        totals.fresh = fresh
-            .iter()
-            .map(|item| self.choosable(item).total_chars())
-            .sum();
+    fn decide(&mut self, open: &mut OpenGroup) -> Result<(), K::Error> {
+        let OpenGroup {
+            group,
+            totals,
+            fresh,
+            ..
+        } = open;
+        let items = self.choosable(fresh)?;
+        totals.fresh = items.iter().map(|item| item.total()).sum();
         if self.options.leaves_fresh {
             return Ok(());
         }
         let mut choices: Vec<Option<usize>> = vec![None; fresh.len()];
-        if let Some(chosen) = self.choose(&fresh, totals)? {
-            for (position, replacement) in chosen.taken {
+        if let Some(chosen) = self.choose(fresh, &items, totals)? {
+            for position in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
+                let item = &fresh[position];
+                let preview_bytes = chosen.preview_bytes;
                 self.plan.choices.push(Choice {
-                    group,
-                    occurrences: std::mem::take(&mut fresh[position].occurrences),
-                    preview_bytes: chosen.preview_bytes,
-                    replacement,
+                    group: *group,
+                    preview_bytes,
+                    replacement: self.knowledge.build(item.first, preview_bytes)?,
+                    occurrences: item.occurrences(),
                     followers: Vec::new(),
                 });
             }
         }
-        for (item, choice) in fresh.into_iter().zip(choices) {
-            if let Some(choice) = choice {
-                self.decided.insert(item.key, Decided::Chosen(choice));
+        for (item, choice) in fresh.iter().zip(choices) {
+            self.met.get_mut(item.place).decided = if let Some(choice) = choice {
+                Decided::Chosen(choice)
             } else {
-                self.keep(item.occurrences[0], item.key);
-            }
+                self.plan.kept.push(item.first);
+                Decided::Earlier(Decision::Kept)
+            };
         }
         Ok(())
     }
@@ -252,9 +340,10 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     /// Chooses if the group is over its limit. What is taken are positions in `fresh`.
     fn choose(
         &mut self,
-        fresh: &[Fresh<K::Text>],
+        fresh: &[Fresh],
+        choosable: &[Choosable],
         totals: &mut Totals,
-    ) -> Result<Option<Chosen<K::Built>>, K::Error> {
+    ) -> Result<Option<Chosen>, K::Error> {
         let budget = &self.options.budget;
         let visible = totals.visible(budget.accounting);
         if fresh.is_empty() || !budget.limit.is_exceeded_by(visible) {
@@ -262,29 +351,51 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         }
         let mut usable: Vec<usize> = Vec::with_capacity(fresh.len());
         for (position, item) in fresh.iter().enumerate() {
-            if self.knowledge.prepare(item.occurrences[0])? {
+            if self.knowledge.prepare(item.first)? {
                 usable.push(position);
             }
         }
-        let items: Vec<Choosable> = usable
-            .iter()
-            .map(|&position| self.choosable(&fresh[position]))
-            .collect();
+        let items: Vec<Choosable> = usable.iter().map(|&index| choosable[index]).collect();
         let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
-            let candidate = fresh[usable[item]].occurrences[0];
-            self.knowledge.build(candidate, preview_bytes)
+            self.replacement_size(fresh[usable[item]].first, preview_bytes)
         })?;
-        for (item, _) in &mut chosen.taken {
+        for item in &mut chosen.taken {
             *item = usable[*item];
         }
         Ok(Some(chosen))
     }
 
-    fn choosable(&self, fresh: &Fresh<K::Text>) -> Choosable {
-        Choosable {
-            size_chars: self.candidate(fresh.occurrences[0]).size_chars,
-            occurrences: fresh.occurrences.len(),
+    /// The size of a replacement; only that in characters is known before it is built.
+    fn replacement_size(
+        &mut self,
+        candidate: usize,
+        preview_bytes: i128,
+    ) -> Result<ReplacementSize, K::Error> {
+        let knowledge = &mut *self.knowledge;
+        match self.options.budget.unit {
+            Unit::Chars => {
+                let chars = knowledge.replacement_chars(candidate, preview_bytes)?;
+                Ok(ReplacementSize::in_chars(chars))
+            }
+            unit => {
+                let built = knowledge.build(candidate, preview_bytes)?;
+                Ok(ReplacementSize::of(&built, unit))
+            }
         }
+    }
+
+    /// The sizes of fresh results, each measured once.
+    fn choosable(&mut self, fresh: &[Fresh]) -> Result<Vec<Choosable>, K::Error> {
+        fresh
+            .iter()
+            .map(|item| {
+                Ok(Choosable {
+                    size_chars: self.candidate(item.first).size_chars,
+                    size: self.size(item.first)?,
+                    occurrences: item.count(),
+                })
+            })
+            .collect()
     }
 
     fn candidate(&self, index: usize) -> &'a Candidate<K::Text> {

@@ -16,6 +16,8 @@ fn pieces() -> impl Strategy<Value = String> {
         "\n",
         "\"messages\":[",
         "{\"role\":\"user\",\"content\":[",
+        "{\"role\":\"user\"}",
+        ",\"content\":[",
         "{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"a\\n\\ud83d\\ude00\"}",
         "{\"type\":\"tool_result\",\"tool_use_id\":\"t2\",\"content\":[{\"type\":\"text\",\"text\":\"日\\u65e5\"}]}",
         "]}",

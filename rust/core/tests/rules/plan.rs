@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use toolbudget_core::{Accounting, Rule};
+use toolbudget_core::{Accounting, Rule, Unit};
 
 use crate::oracle::plan::{Case, Item, Past, check};
 
@@ -71,8 +71,13 @@ prop_compose! {
         rule in prop::sample::select(vec![Rule::Running, Rule::Running, Rule::Resumed, Rule::Seen]),
         leaves_fresh in prop::bool::weighted(0.1),
         is_answered in any::<bool>(),
+        unit in prop::sample::select(vec![Unit::Chars, Unit::Tokens, Unit::Bytes]),
     ) -> Case {
-        Case { items, past, limit, preview_bytes, accounting, rule, leaves_fresh, is_answered }
+        // A token is worth several characters.
+        let limit = if unit == Unit::Tokens { limit / 4 } else { limit };
+        Case {
+            items, past, limit, preview_bytes, accounting, unit, rule, leaves_fresh, is_answered,
+        }
     }
 }
 

@@ -50,7 +50,8 @@ fn find_short(body: &[u8], start: usize) -> Option<End> {
     })
 }
 
-/// Where quotes are, and where anything is that makes a string special.
+/// Where quotes are, and where anything is that makes a string special. Of the second half, nothing
+/// is said if the string ends in the first one: most names do.
 #[inline]
 #[target_feature(enable = "sse2")]
 #[expect(unsafe_code, reason = "bytes as vectors of the same size")]
@@ -58,11 +59,11 @@ fn short_masks(bytes: &[u8; SHORT_BYTES]) -> (u32, u32) {
     // SAFETY: both are 32 bytes, of which every value is valid.
     let halves = unsafe { transmute::<[u8; SHORT_BYTES], [__m128i; 2]>(*bytes) };
     let (low_quote, low_special) = short_masks_of(halves[0]);
+    if low_quote != 0 {
+        return (low_quote, low_special);
+    }
     let (high_quote, high_special) = short_masks_of(halves[1]);
-    (
-        low_quote | high_quote << 16,
-        low_special | high_special << 16,
-    )
+    (high_quote << 16, low_special | high_special << 16)
 }
 
 #[inline]

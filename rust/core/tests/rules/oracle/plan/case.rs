@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 use toolbudget_core::{
-    Accounting, Budget, Chain, Collector, Found, Limit, Options, Rule, Survey, count_chars,
+    Accounting, Budget, Chain, Collector, Found, Limit, Measure, Options, Rule, Survey, Unit,
+    count_chars,
 };
 
 /// One text result.
@@ -42,6 +43,7 @@ pub(crate) struct Case {
     pub(crate) limit: i128,
     pub(crate) preview_bytes: i128,
     pub(crate) accounting: Accounting,
+    pub(crate) unit: Unit,
     pub(crate) rule: Rule,
     pub(crate) leaves_fresh: bool,
     /// Whether an assistant message stands behind the last group.
@@ -59,12 +61,22 @@ impl Case {
         group + 1 < self.groups() || self.is_answered
     }
 
+    /// What a text counts towards the limit.
+    pub(crate) fn weight(&self, text: &[u8]) -> i128 {
+        i128::from(match self.unit {
+            Unit::Chars => count_chars(text),
+            Unit::Tokens => Measure::of(text, Unit::Tokens),
+            Unit::Bytes => text.len() as u64,
+        })
+    }
+
     pub(crate) fn options(&self) -> Options {
         Options {
             budget: Budget {
                 limit: Limit::from(self.limit),
                 preview_bytes: self.preview_bytes,
                 accounting: self.accounting,
+                unit: self.unit,
             },
             rule: self.rule,
             leaves_fresh: self.leaves_fresh,

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use toolbudget_core::{
-    Decision, Fingerprint, Knowledge, Original, Recorded, Replacement, count_chars,
+    Decision, Fingerprint, Knowledge, Measure, Original, Recorded, Replacement, Unit, count_chars,
     is_framed_reference,
 };
 
@@ -46,6 +46,14 @@ impl Knowledge for Memory<'_> {
     type Recorded = RecordedText;
     type Built = Replacement;
     type Error = Infallible;
+
+    fn measure(&mut self, candidate: usize, unit: Unit) -> Result<u64, Infallible> {
+        Ok(Measure::of(self.item(candidate).text.as_bytes(), unit))
+    }
+
+    fn measure_recorded(&mut self, recorded: &RecordedText, unit: Unit) -> Result<u64, Infallible> {
+        Ok(Measure::of(recorded.0.as_bytes(), unit))
+    }
 
     fn fingerprint(&mut self, candidate: usize) -> Result<Fingerprint, Infallible> {
         let text = self.item(candidate).text.as_bytes();

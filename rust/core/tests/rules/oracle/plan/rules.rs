@@ -57,13 +57,13 @@ impl Outcome {
                 Standing::Kept => {
                     let is_standing = is_reference(case, item);
                     fixed += if is_standing {
-                        standing(case, item.size())
+                        standing(case, item.text.as_bytes())
                     } else {
-                        item.size()
+                        case.weight(item.text.as_bytes())
                     };
                 }
                 Standing::Replaced(text) => {
-                    fixed += standing(case, size(&text));
+                    fixed += standing(case, &text);
                     self.texts.insert(index, text);
                 }
             }
@@ -113,7 +113,8 @@ impl Outcome {
     }
 
     fn decide(&mut self, case: &Case, fresh: &[(Identity, Vec<usize>)], fixed: i128) {
-        let whole = |places: &[usize]| case.items[places[0]].size() * count(places);
+        let whole =
+            |places: &[usize]| case.weight(case.items[places[0]].text.as_bytes()) * count(places);
         let total = fixed + fresh.iter().map(|(_, places)| whole(places)).sum::<i128>();
         let mut visible = total;
         let mut taken = HashMap::new();
@@ -157,7 +158,8 @@ fn take(
             let built = build(item, case.preview_bytes * percent / 100);
             let is_shorter = size(&built.text) < item.size();
             if visible > case.limit && is_shorter && !item.is_refused {
-                visible += (standing(case, size(&built.text)) - item.size()) * count(places);
+                let change = standing(case, &built.text) - case.weight(item.text.as_bytes());
+                visible += change * count(places);
                 taken.insert(position, built.text);
             }
         }
@@ -169,10 +171,10 @@ fn take(
     result
 }
 
-/// What a replacement of so many characters counts.
-fn standing(case: &Case, size_chars: i128) -> i128 {
+/// What a replacement counts.
+fn standing(case: &Case, text: &[u8]) -> i128 {
     match case.accounting {
-        Accounting::Visible => size_chars,
+        Accounting::Visible => case.weight(text),
         Accounting::Originals => 0,
     }
 }

@@ -1,0 +1,122 @@
+"""The part of a session that works on message lists."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from toolbudget.budget.bodies import Bodies
+from toolbudget.budget.events import announce
+from toolbudget.budget.report import EnforcementReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolbudget.storage.records import ParsedRecord
+
+__all__ = ["Requests"]
+
+
+class Requests(Bodies):
+    """What a session does before, with and after a request."""
+
+    def enforce(self, messages: Sequence[Any]) -> list[Any]:
+        """Apply the budget to a message list; what comes back is the only thing to send.
+
+        Args:
+            messages: Everything that the next request would hold, as the host keeps it. Neither the
+                list nor anything in it is changed.
+
+        Returns:
+            The list itself if nothing is to be changed, else a new one that shares every unchanged
+            message.
+
+        Raises:
+            InvalidMessageError: ``messages`` cannot be a message list.
+            StoreError: With ``strict``, when storing failed.
+            TranscriptError: With ``strict``, when recording failed.
+        """
+        output, report = self._enforce(messages)
+        self._reports.set(report)
+        return output
+
+    async def aenforce(self, messages: Sequence[Any]) -> list[Any]:
+        """Do what :meth:`enforce` does without blocking the event loop."""
+        output, report = await asyncio.to_thread(self._enforce, messages)
+        self._reports.set(report)
+        return output
+
+    def mark_seen(self, messages: Sequence[Any]) -> None:
+        """Adopt a running conversation: every undecided text result in it is kept from now on.
+
+        Results that another program's record names follow that record.
+
+        Raises:
+            InvalidMessageError: ``messages`` cannot be a message list.
+            TranscriptError: With ``strict``, when recording failed.
+        """
+        self._check_open()
+        report = self._engine.mark_seen(messages)
+        announce(report, self._settings.on_event)
+        self._reports.set(report)
+
+    def withdraw(self) -> int:
+        """Take back what was kept for a request that the provider did not accept.
+
+        Call it when the last request was refused (413, prompt too long): every kept decision about
+        a result of the last enforced list that no later group follows is taken back, so that the
+        next :meth:`enforce` may replace it. Replaced results stay replaced, and what
+        :meth:`mark_seen` kept stays kept.
+
+        Returns:
+            How many results may be replaced now. With the same limits they are kept again, so lower
+            one first (``Limits(overrides=…)``). 0 also if nothing was enforced since opening.
+
+        Raises:
+            TranscriptError: With ``strict``, when it could not be recorded; then nothing changed.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "kept"}
+            >>> history = session.enforce([{"role": "user", "content": [block]}])
+            >>> session.withdraw()
+            1
+            >>> session.state
+            ContentReplacementState(replaced=0, kept=0)
+        """
+        self._check_open()
+        withdrawn, failure = self._engine.withdraw()
+        report = EnforcementReport(failures=() if failure is None else (failure,))
+        announce(report, self._settings.on_event)
+        self._reports.set(report)
+        return withdrawn
+
+    def trim(self) -> None:
+        """Let go of the messages, texts and bodies that are kept from turn to turn.
+
+        They make the next turn cheap and keep alive what the host has replaced or dropped, in the
+        mode ``append_only`` the whole conversation and what was made of it. No decision is
+        forgotten: the next turn costs a full pass, and a replaced message is another object then.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "s", history="append_only")
+            >>> messages = session.enforce([{"role": "user", "content": "hello"}])
+            >>> session.trim()
+        """
+        self._engine.trim()
+
+    def adopt_records(self, records: Iterable[ParsedRecord]) -> None:
+        """Take over decisions that are recorded somewhere else than under this session's root.
+
+        What this session has decided stands before them. Those of another program are bound to a
+        text, and recorded, at their first application.
+        """
+        self._engine.apply_records(records)
+
+    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], EnforcementReport]:
+        self._check_open()
+        output, report = self._engine.enforce(messages)
+        announce(report, self._settings.on_event)
+        return output, report

@@ -1,0 +1,115 @@
+"""Reading content as plain dicts of our own, whatever the host holds it in."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import reprlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from toolbudget._core.pure.shape import field, is_mapping, plain_text, text_field
+from toolbudget.errors import InvalidMessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Block", "clone", "content_blocks", "is_empty_text", "shown"]
+
+Block: TypeAlias = dict[str, Any]
+
+_IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None)})
+
+
+def clone(value: object) -> Any:  # noqa: ANN401 - as open as JSON
+    """Copy a value down to its texts and numbers, so that nothing mutable is shared.
+
+    Mappings and objects become dicts, tuples become lists. It does not recurse, so that no depth of
+    nesting that a parser let through ends it.
+    """
+    holder: list[Any] = [value]
+    pending: list[tuple[Any, Any]] = [(holder, 0)]
+    while pending:
+        parent, key = pending.pop()
+        item = parent[key]
+        if type(item) in _IMMUTABLE:
+            continue
+        copied = _opened(item)
+        parent[key] = copied
+        entries: Iterable[tuple[Any, Any]] = ()
+        if type(copied) is dict:
+            entries = copied.items()
+        elif type(copied) is list:
+            entries = enumerate(copied)
+        pending.extend((copied, name) for name, child in entries if type(child) not in _IMMUTABLE)
+    return holder[0]
+
+
+def content_blocks(content: object, where: str) -> list[Block]:
+    """Give the blocks of a message's content as copies; a text becomes one text block.
+
+    Args:
+        content: A text, a list or tuple of blocks, or ``None`` for no content.
+        where: What the content belongs to, for the error.
+
+    Raises:
+        InvalidMessageError: It is something else, or one element is no block.
+    """
+    text = plain_text(content)
+    if text is not None:
+        return [{"type": "text", "text": text}]
+    if content is None:
+        return []
+    if not isinstance(content, (list, tuple)):
+        problem = f"{where} holds content that is neither text nor a list of blocks"
+        raise InvalidMessageError(f"{problem}: {shown(content)}")
+    for index, block in enumerate(content):
+        if not is_mapping(block) and text_field(block, "type") is None:
+            problem = f"{where}, block {index} is neither a mapping nor a block object"
+            raise InvalidMessageError(f"{problem}: {shown(block)}")
+    return cast("list[Block]", clone(content))
+
+
+def is_empty_text(block: object) -> bool:
+    """Tell whether a block is a text block without any character but white space."""
+    if text_field(block, "type") != "text":
+        return False
+    text = text_field(block, "text")
+    return text is not None and not text.strip()
+
+
+def shown(value: object) -> str:
+    """Show the start of a value in an error."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # an int with more digits than the interpreter prints
+        return f"<{type(value).__name__}>"
+
+
+def _opened(item: object) -> object:
+    """Copy the outer layer of a value as a dict or list where it has one."""
+    if isinstance(item, Mapping):
+        return dict(item)
+    if isinstance(item, (list, tuple)):
+        return list(item)
+    text = plain_text(item)
+    if text is not None:
+        return text
+    fields = _fields(item)
+    return copy.deepcopy(item) if fields is None else fields
+
+
+def _fields(item: object) -> dict[str, object] | None:
+    dump = field(item, "model_dump")
+    if callable(dump) and not isinstance(item, type):
+        # As the SDKs themselves put their objects into a request: what the answer did not hold is
+        # left out. Not as JSON, which refuses the lone surrogates that an answer may hold.
+        hidden = field(item, "__api_exclude__")
+        return dict(dump(exclude_unset=True, by_alias=True, exclude=hidden))
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        return {part.name: getattr(item, part.name) for part in dataclasses.fields(item)}
+    if text_field(item, "type") is not None or text_field(item, "role") is not None:
+        attributes = field(item, "__dict__")
+        if isinstance(attributes, dict):
+            return {name: part for name, part in attributes.items() if not name.startswith("_")}
+    return None
