@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benches.preview_measure import measure, without_ci_lines
-from toolbudget._core.pure.head_tail import head_tail_preview
-from toolbudget._core.pure.preview import cut_preview
-from toolbudget._core.pure.salient import salient_preview
+from toolbudget import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +50,7 @@ class Score(NamedTuple):
 
 
 def _head(text: str, max_bytes: int) -> str:
-    return cut_preview(text, max_bytes)[0]
+    return _core.cut_preview(text, max_bytes)[0]
 
 
 def _tail(text: str, max_bytes: int) -> str:
@@ -60,11 +58,11 @@ def _tail(text: str, max_bytes: int) -> str:
 
 
 def _head_tail(text: str, max_bytes: int) -> str:
-    return head_tail_preview(text, max_bytes).text
+    return _core.head_tail_preview(text, max_bytes)[0]
 
 
 def _salient(text: str, max_bytes: int) -> str:
-    return salient_preview(text, max_bytes).text
+    return _core.salient_preview(text, max_bytes)[0]
 
 
 STYLES: Final[Mapping[str, Callable[[str, int], str]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from toolbudget._core.pure.preview import cut_preview, make_wire_safe
 from toolbudget._core.pure.size import utf8_length
@@ -10,24 +10,14 @@ from toolbudget._core.pure.size import utf8_length
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HEAD_TAIL_VERSION", "HeadTailPreview", "head_tail_preview"]
-
-# Changes whenever the same text and limit would give other bytes.
-HEAD_TAIL_VERSION: Final = 1
+__all__ = ["head_tail_preview"]
 
 _HEAD_PERCENT: Final = 70
 # With less room beside the note the beginning alone is shown.
 _LEAST_ROOM_BYTES: Final = 100
 
 
-class HeadTailPreview(NamedTuple):
-    """What is shown of a text, and whether anything was left out."""
-
-    text: str
-    has_more: bool
-
-
-def head_tail_preview(text: str, max_bytes: int) -> HeadTailPreview:
+def head_tail_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     r"""Show 70 percent from the beginning and 30 percent from the end, with a note between them.
 
     A text that fits comes back whole, made wire-safe. Both parts end at a line end if one is near,
@@ -38,8 +28,11 @@ def head_tail_preview(text: str, max_bytes: int) -> HeadTailPreview:
         text: The whole text.
         max_bytes: UTF-8 bytes that the preview may take, its note included.
 
+    Returns:
+        The preview, and whether anything was left out.
+
     Example:
-        >>> print(head_tail_preview("".join(f"line {n}\n" for n in range(9_999)), 190).text)
+        >>> print(head_tail_preview("".join(f"line {n}\n" for n in range(9_999)), 190)[0])
         line 0
         line 1
         ...
@@ -51,12 +44,12 @@ def head_tail_preview(text: str, max_bytes: int) -> HeadTailPreview:
     text = str.__str__(text)  # methods of a subclass take no part
     head, has_more = cut_preview(text, max_bytes)
     if not has_more:
-        return HeadTailPreview(head, has_more)
+        return head, has_more
     line_count = text.count("\n") + (not text.endswith("\n"))
     text_bytes = utf8_length(text)
     room_bytes = max_bytes - len(_note(line_count, line_count, text_bytes))
     if room_bytes < _LEAST_ROOM_BYTES:
-        return HeadTailPreview(head, has_more)
+        return head, has_more
     head_bytes = room_bytes * _HEAD_PERCENT // 100
     head_chars = _head_chars(text, head_bytes)
     tail_chars = min(_tail_chars(text, room_bytes - head_bytes), len(text) - head_chars)
@@ -67,7 +60,7 @@ def head_tail_preview(text: str, max_bytes: int) -> HeadTailPreview:
         _note(left_out, line_count, text_bytes),
         make_wire_safe(text[tail_start:]),
     )
-    return HeadTailPreview("".join(parts), has_more)
+    return "".join(parts), True
 
 
 def _head_chars(text: str, room_bytes: int) -> int:

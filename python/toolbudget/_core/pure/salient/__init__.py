@@ -8,10 +8,6 @@ beyond the text is bounded.
 
 from __future__ import annotations
 
-from toolbudget._core.pure.salient.preview import (
-    STYLE_VERSION,
-    SalientPreview,
-    salient_preview,
-)
+from toolbudget._core.pure.salient.preview import salient_preview
 
-__all__ = ["STYLE_VERSION", "SalientPreview", "salient_preview"]
+__all__ = ["salient_preview"]

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure.salient.rank import Ranked
 
-__all__ = ["STYLE_VERSION", "SalientPreview", "salient_preview"]
-
-# Changes whenever the same text and limit would give other bytes.
-STYLE_VERSION: Final = 1
+__all__ = ["salient_preview"]
 
 # Below this the note alone would take most of the room.
 _LEAST_BYTES: Final = 240
@@ -60,14 +57,7 @@ _WIDE_FRAMES: Final = 3
 _FRAMES: Final = 2
 
 
-class SalientPreview(NamedTuple):
-    """What is shown of a text, and whether anything was left out."""
-
-    text: str
-    has_more: bool
-
-
-def salient_preview(text: str, max_bytes: int) -> SalientPreview:
+def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     r"""Show the lines of a log or of a command's output that matter most.
 
     A text that fits comes back whole, made wire-safe. Otherwise a note says how much is shown, and
@@ -80,9 +70,12 @@ def salient_preview(text: str, max_bytes: int) -> SalientPreview:
         text: The whole text.
         max_bytes: UTF-8 bytes that the preview may take, its own note included.
 
+    Returns:
+        The preview, and whether anything was left out.
+
     Example:
         >>> log = "test: ok\n" * 900 + "E   assert 1 == 2\n" + "test: ok\n" * 98
-        >>> print(salient_preview(log, 240).text)
+        >>> print(salient_preview(log, 240)[0])
         [3 of 999 lines shown (number:text), 996 left out; 9,000 bytes in all]
         901:E assert 1 == 2
         998:test: ok
@@ -91,7 +84,7 @@ def salient_preview(text: str, max_bytes: int) -> SalientPreview:
     text = str.__str__(text)  # methods of a subclass take no part
     head, has_more = cut_preview(text, max_bytes)
     if not has_more or max_bytes < _LEAST_BYTES:
-        return SalientPreview(head, has_more)
+        return head, has_more
     lines = Lines(text)
     found = scan(lines)
     text_bytes = utf8_length(text)
@@ -106,9 +99,9 @@ def salient_preview(text: str, max_bytes: int) -> SalientPreview:
     _add_tail(page, tail_lines(lines, end), page.room_bytes)
     _add_tail(page, tail_lines(lines, lines.count - 1, is_bare=True), page.room_bytes)
     if len(page) == 0:
-        return SalientPreview(head, has_more)
+        return head, has_more
     note = _note(len(page), lines.count, lines.count - len(page), text_bytes)
-    return SalientPreview(f"{note}\n{page}", has_more=True)
+    return f"{note}\n{page}", True
 
 
 def _form(max_bytes: int) -> _Form:
