@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from benches.preview_quality import GROUPS, STYLES, labelled_logs, score
-from toolbudget._core.pure.salient import salient_preview
+from toolbudget import _core
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,4 +47,4 @@ def test_salient_previews_show_why_a_run_failed(
 def test_what_an_agent_looks_for_in_an_output_is_shown(corpus: Path, file: str, line: str) -> None:
     """The line that sums a recorded output up, or says what failed, is shown."""
     text = (corpus / "tool_outputs" / file).read_bytes().decode()
-    assert line in salient_preview(text, 2_000).text
+    assert line in _core.salient_preview(text, 2_000)[0]

@@ -60,7 +60,11 @@ pub fn head_tail_preview<S: Source + ?Sized>(
 
     let shown_breaks = memchr_iter(b'\n', head).count() + memchr_iter(b'\n', tail).count();
     let left_out = (counted.breaks - shown_breaks).saturating_sub(1);
-    Ok(join(&make_wire_safe(head)?, &counted.note(left_out), &make_wire_safe(tail)?)?)
+    Ok(join(
+        &make_wire_safe(head)?,
+        &counted.note(left_out),
+        &make_wire_safe(tail)?,
+    )?)
 }
 
 /// What the note tells of the whole text.
@@ -208,3 +212,36 @@ fn usize_of(chars: u64) -> usize {
     usize::try_from(chars).unwrap_or(usize::MAX)
 }
 
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The longest beginning and end are found, as trying each length finds them.
+        #[test]
+        fn the_most_that_fits_is_taken(
+            text in "([a<\\x00é日😀]|</?persisted-output|<PER[sſ][iİ]sted-output>){0,12}",
+            room_bytes in 0_usize..90,
+        ) {
+            let fits = |part: &&str| {
+                make_wire_safe(part.as_bytes()).is_ok_and(|safe| safe.len() <= room_bytes)
+            };
+            let starts = || text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            let heads = starts().map(|at| &text[..at]);
+            let tails = starts().map(|at| &text[at..]);
+            let longest = |part: &&str| part.len();
+            let head = heads.filter(fits).max_by_key(longest).unwrap_or_default();
+            let tail = tails.filter(fits).max_by_key(longest).unwrap_or_default();
+            prop_assert_eq!(fitting_head(text.as_bytes(), room_bytes), head.as_bytes());
+            prop_assert_eq!(fitting_tail(text.as_bytes(), room_bytes), tail.as_bytes());
+        }
+    }
+
+    #[test]
+    fn shares_do_not_overflow() {
+        assert_eq!((percent_of(70, 1_234), percent_of(70, 99)), (863, 69));
+        assert!(percent_of(70, usize::MAX) > usize::MAX / 2);
+    }
+}

@@ -241,7 +241,7 @@ fn tag_rest(after: &str) -> Option<&str> {
                 .next()
                 .is_some_and(|character| folds_to(character, expected))
         })
-        .then(|| characters.as_str())
+        .then_some(characters.as_str())
 }
 
 /// Compares without case as Python's `re.IGNORECASE` does: beside ASCII, U+0130 and U+0131 are an

@@ -18,4 +18,3 @@ mod scan;
 mod severity;
 
 pub use preview::salient_preview;
-

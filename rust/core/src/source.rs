@@ -38,7 +38,11 @@ impl Source for str {
         if self.is_ascii() {
             return Ok(&self.as_bytes()[range]);
         }
-        let place = |chars| self.char_indices().nth(chars).map_or(self.len(), |(at, _)| at);
+        let place = |chars| {
+            self.char_indices()
+                .nth(chars)
+                .map_or(self.len(), |(at, _)| at)
+        };
         Ok(&self.as_bytes()[place(range.start)..place(range.end)])
     }
 }

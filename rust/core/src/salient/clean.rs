@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2, memrchr};
+use memchr::{memchr, memchr2, memmem, memrchr};
 
 use super::patterns::patterns;
 
@@ -173,9 +173,9 @@ fn is_empty_label(label: &[u8]) -> bool {
     has_sign && !LABEL_WORDS.iter().any(|word| contains(&label, word))
 }
 
-/// Tells whether `part` stands in `line`; for short lines, and parts that are not empty.
+/// Tells whether `part` stands in `line`.
 pub(super) fn contains(line: &[u8], part: &[u8]) -> bool {
-    line.windows(part.len()).any(|window| window == part)
+    memmem::find(line, part).is_some()
 }
 
 fn count(bytes: &[u8], is_counted: impl Fn(&u8) -> bool) -> usize {
@@ -196,7 +196,10 @@ mod tests {
     #[test]
     fn only_the_time_of_a_ci_system_goes() {
         assert_eq!(*bare(b"2024-05-01T10:11:12.1234567Z one"), *b"one");
-        assert_eq!(*bare(b"2024-05-01T10:11:12.12345Z one"), *b"2024-05-01T10:11:12.12345Z one");
+        assert_eq!(
+            *bare(b"2024-05-01T10:11:12.12345Z one"),
+            *b"2024-05-01T10:11:12.12345Z one"
+        );
     }
 
     #[test]
@@ -211,6 +214,9 @@ mod tests {
     #[test]
     fn blanks_and_controls_shrink() {
         assert_eq!(show(b"\t  a    b\x08 "), b" a b");
-        assert_eq!(show("a\0\u{85}\u{2028}b\u{9c}c".as_bytes()), "a\u{fffd} bc".as_bytes());
+        assert_eq!(
+            show("a\0\u{85}\u{2028}b\u{9c}c".as_bytes()),
+            "a\u{fffd} bc".as_bytes()
+        );
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 use memchr::memchr_iter;
 
+use super::patterns::any_case;
 use super::severity::is_red;
 
 /// A line without any of these, in any case, is scored only if it has a location (`name:12:`),
@@ -87,13 +88,7 @@ const KEYWORDS: [&str; 75] = [
     "##[group]",
 ];
 
-static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(KEYWORDS)
-        .unwrap_or_else(|error| unreachable!("{error}"))
-});
+static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| any_case(&KEYWORDS));
 
 /// Tells whether a line has a word, a mark or a colour of interest.
 pub(super) fn is_interesting(line: &[u8]) -> bool {

@@ -44,6 +44,14 @@ enum Chunk<B> {
     Made(Vec<u8>),
 }
 
+/// A chunk that is read for the first time.
+struct NextChunk<B> {
+    chunk: Chunk<B>,
+    end_chars: usize,
+    /// Bytes of its text, with all of a long line, without the line break behind it.
+    size_bytes: usize,
+}
+
 impl<B: AsRef<[u8]>> Chunk<B> {
     /// The first bytes of a part, with what no UTF-8 can hold replaced.
     fn of(bytes: B, length_bytes: usize) -> Self {
@@ -64,13 +72,10 @@ impl<B: AsRef<[u8]>> Chunk<B> {
 
 impl<'s, S: Source + ?Sized> Lines<'s, S> {
     /// Reads a text from beginning to end, and shows every line once.
-    pub(super) fn of(
-        source: &'s S,
-        mut see: impl FnMut(usize, &[u8]),
-    ) -> Result<Self, S::Error> {
+    pub(super) fn of(source: &'s S, mut see: impl FnMut(usize, &[u8])) -> Result<Self, S::Error> {
         let length_chars = source.length_chars();
-        let ends_with_break = length_chars > 0
-            && source.read(length_chars - 1..length_chars)?.as_ref() == b"\n";
+        let ends_with_break =
+            length_chars > 0 && source.read(length_chars - 1..length_chars)?.as_ref() == b"\n";
         let mut lines = Self {
             source,
             end_chars: length_chars - usize::from(ends_with_break),
@@ -85,14 +90,14 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
         loop {
             let line = lines.line_count;
             lines.chunks.push(ChunkStart { chars: start, line });
-            let (chunk, end, size_bytes) = lines.next_chunk(start)?;
-            lines.see_chunk(chunk.as_bytes(), &mut see);
-            lines.size_bytes += size_bytes;
-            if end >= lines.end_chars {
+            let next = lines.next_chunk(start)?;
+            lines.see_chunk(next.chunk.as_bytes(), &mut see);
+            lines.size_bytes += next.size_bytes;
+            if next.end_chars >= lines.end_chars {
                 return Ok(lines);
             }
             lines.size_bytes += 1;
-            start = end + 1;
+            start = next.end_chars + 1;
         }
     }
 
@@ -117,7 +122,10 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
         let bytes = chunk.as_bytes();
         let row = number - self.chunks[index].line;
         let start = self.starts[row];
-        let end = self.starts.get(row + 1).map_or(bytes.len(), |next| next - 1);
+        let end = self
+            .starts
+            .get(row + 1)
+            .map_or(bytes.len(), |next| next - 1);
         Ok(shortened(&bytes[start..end], &mut self.long_line))
     }
 
@@ -143,14 +151,17 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
     fn see_chunk(&mut self, chunk: &[u8], see: &mut impl FnMut(usize, &[u8])) {
         let mut start = 0;
         for end in memchr_iter(b'\n', chunk).chain([chunk.len()]) {
-            see(self.line_count, shortened(&chunk[start..end], &mut self.long_line));
+            see(
+                self.line_count,
+                shortened(&chunk[start..end], &mut self.long_line),
+            );
             self.line_count += 1;
             start = end + 1;
         }
     }
 
-    /// Reads the chunk that begins at `start`; gives its end in characters and its bytes too.
-    fn next_chunk(&self, start: usize) -> Result<(Chunk<S::Bytes<'s>>, usize, usize), S::Error> {
+    /// Reads the chunk that begins at `start`.
+    fn next_chunk(&self, start: usize) -> Result<NextChunk<S::Bytes<'s>>, S::Error> {
         let stop = self.end_chars.min(start + CHUNK_CHARS);
         let bytes = self.source.read(start..stop)?;
         let read = bytes.as_ref();
@@ -158,14 +169,20 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
             _ if stop == self.end_chars => read.len(),
             Some(end) => end,
             None => {
-                let (end, more_bytes) = self.long_line_end(stop)?;
-                let size_bytes = read.len() + more_bytes;
-                return Ok((Chunk::Made(self.window(start..end)?), end, size_bytes));
+                let (end_chars, more_bytes) = self.long_line_end(stop)?;
+                return Ok(NextChunk {
+                    chunk: Chunk::Made(self.window(start..end_chars)?),
+                    end_chars,
+                    size_bytes: read.len() + more_bytes,
+                });
             }
         };
         let chars = count_chars(&read[..length_bytes]);
-        let end = start + usize::try_from(chars).unwrap_or(usize::MAX);
-        Ok((Chunk::of(bytes, length_bytes), end, length_bytes))
+        Ok(NextChunk {
+            chunk: Chunk::of(bytes, length_bytes),
+            end_chars: start + usize::try_from(chars).unwrap_or(usize::MAX),
+            size_bytes: length_bytes,
+        })
     }
 
     /// Finds where a line ends that goes on at `start`, and how many bytes lie between.
@@ -238,4 +255,79 @@ fn readable(text: &[u8]) -> Vec<u8> {
         readable[at..at + SURROGATE_BYTES].copy_from_slice(UNREADABLE);
     }
     readable
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::TryReserveError;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(text: &str) -> Result<(Vec<String>, Vec<String>, usize), TryReserveError> {
+        let show = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
+        let mut seen = Vec::new();
+        let mut lines = Lines::of(text, |number, line| {
+            assert_eq!(number, seen.len());
+            seen.push(show(line));
+        })?;
+        let numbers = (0..lines.count()).rev();
+        let mut got: Vec<_> = numbers
+            .map(|number| lines.get(number).map(show))
+            .collect::<Result<_, _>>()?;
+        got.reverse();
+        Ok((seen, got, lines.size_bytes()))
+    }
+
+    fn expected(text: &str) -> Vec<String> {
+        let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+        lines
+            .map(|line| {
+                let chars: Vec<char> = line.chars().collect();
+                if chars.len() <= LONG_LINE_CHARS {
+                    return line.to_owned();
+                }
+                let first: String = chars[..END_CHARS].iter().collect();
+                let last: String = chars[chars.len() - END_CHARS..].iter().collect();
+                format!("{first} … {last}")
+            })
+            .collect()
+    }
+
+    #[test]
+    fn an_empty_text_is_one_line() -> Result<(), TryReserveError> {
+        for text in ["", "\n"] {
+            assert_eq!(all(text)?.0, [""]);
+        }
+        assert_eq!(all("\n\n")?.0, ["", ""]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_surrogate_is_replaced() {
+        assert_eq!(
+            readable(b"a\xed\xa0\x80\xed\x9f\xbf"),
+            "a\u{fffd}\u{d7ff}".as_bytes()
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Seen in order or asked for from the end, the lines are those of the text.
+        #[test]
+        fn lines_are_those_of_the_text(
+            parts in prop::collection::vec(("[aé日😀]{0,3}", 0_usize..12_000, "\n{0,3}"), 0..6),
+        ) {
+            let text: String = parts
+                .iter()
+                .map(|(letters, count, breaks)| letters.repeat(*count) + breaks)
+                .collect();
+            let (seen, got, size_bytes) = all(&text)?;
+            prop_assert_eq!(&seen, &expected(&text));
+            prop_assert_eq!(&got, &seen);
+            prop_assert_eq!(size_bytes, text.len());
+        }
+    }
 }

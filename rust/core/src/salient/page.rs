@@ -136,9 +136,16 @@ impl Page {
             self.line_chars / 3
         };
         let start_chars = self.line_chars - end_chars - 1;
-        let place = |chars| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+        let place = |chars| {
+            text.char_indices()
+                .nth(chars)
+                .map_or(text.len(), |(at, _)| at)
+        };
         let start = &text[..place(start_chars)];
-        format!("{start}{CUT_MARK}{}", &text[place(length_chars - end_chars)..])
+        format!(
+            "{start}{CUT_MARK}{}",
+            &text[place(length_chars - end_chars)..]
+        )
     }
 
     fn put(&mut self, row: Row) -> bool {
@@ -147,7 +154,10 @@ impl Page {
             return false;
         }
         self.room_bytes -= taken_bytes;
-        *self.starts.entry(start_of(&row.mask).to_owned()).or_default() += 1;
+        *self
+            .starts
+            .entry(start_of(&row.mask).to_owned())
+            .or_default() += 1;
         *self.alike.entry(row.mask).or_default() += 1;
         self.shown.insert(row.number, row.text);
         true
@@ -182,7 +192,11 @@ fn shorten_runs(text: &str) -> String {
     let mut shortened = String::with_capacity(text.len());
     let (mut last, mut run_chars) = (None, 0);
     for character in text.chars() {
-        run_chars = if last == Some(character) { run_chars + 1 } else { 1 };
+        run_chars = if last == Some(character) {
+            run_chars + 1
+        } else {
+            1
+        };
         last = Some(character);
         if character.is_ascii() || run_chars <= RUN_CHARS {
             shortened.push(character);
@@ -214,4 +228,48 @@ fn start_of(mask: &str) -> &str {
     let start = mask.trim_matches(' ');
     let end = start.char_indices().nth(START_CHARS);
     &start[..end.map_or(start.len(), |(at, _)| at)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_cut() {
+        let (narrow, wide) = (Page::new(999, 80), Page::new(999, 240));
+        let line = "é".repeat(300);
+        assert_eq!(narrow.cut(&line), format!("{}…", "é".repeat(79)));
+        assert_eq!(
+            wide.cut(&line),
+            format!("{}…{}", "é".repeat(159), "é".repeat(80))
+        );
+        assert_eq!(wide.cut("short"), "short");
+    }
+
+    #[test]
+    fn drawn_bars_are_cut() {
+        let bar = "▬".repeat(40) + &"=".repeat(20) + &"▬".repeat(8);
+        let shown = "▬".repeat(8) + "…" + &"=".repeat(20) + &"▬".repeat(8);
+        assert_eq!(shorten_runs(&bar), shown);
+    }
+
+    #[test]
+    fn lines_are_compared_without_their_numbers() {
+        assert_eq!(mask("a12b3 456"), "a0b0 0");
+        assert_eq!(start_of("  abcdefghijklmno "), "abcdefghijkl");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_shown() -> Result<(), std::collections::TryReserveError> {
+        let mut lines = Lines::of("one\ntwo\nthree", |_, _| {})?;
+        let mut page = Page::new(12, 80);
+        assert!(page.add(&mut lines, 0)?);
+        assert!(!page.add(&mut lines, 2)?);
+        assert!(page.add(&mut lines, 1)?);
+        assert_eq!(
+            (page.to_string().as_str(), page.room_bytes()),
+            ("1:one\n2:two", 0)
+        );
+        Ok(())
+    }
 }

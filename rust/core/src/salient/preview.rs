@@ -87,6 +87,7 @@ pub fn salient_preview<S: Source + ?Sized>(
     if !head.has_more || max_bytes < LEAST_BYTES {
         return Ok(head);
     }
+    drop(head);
     let mut found = Scan::new();
     let mut lines = Lines::of(source, |number, line| found.see(number, line))?;
     let longest_note = note(&lines, lines.count(), lines.count());
@@ -101,9 +102,12 @@ pub fn salient_preview<S: Source + ?Sized>(
     writer.write(&found, max_bytes)?;
     let page = writer.page;
     if page.len() == 0 {
-        return Ok(head);
+        return cut_head(source, max_bytes);
     }
-    Ok(join(&note(&lines, page.len(), lines.count() - page.len()), &page)?)
+    Ok(join(
+        &note(&lines, page.len(), lines.count() - page.len()),
+        &page,
+    )?)
 }
 
 fn form_of(max_bytes: usize) -> &'static Form {
@@ -227,4 +231,29 @@ fn join(note: &str, page: &Page) -> Result<Preview, TryReserveError> {
         text,
         has_more: true,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_failing_line_is_shown_wherever_it_is() -> Result<(), TryReserveError> {
+        let (fine, failed) = ("ok 1 - fine\n", "not ok 2 - broken\n");
+        for before in [0, 1, 2_500, 4_999] {
+            let text = fine.repeat(before) + failed + &fine.repeat(4_999 - before);
+            let preview = salient_preview(text.as_str(), 2_000)?;
+            let row = format!("{}:not ok 2 - broken", before + 1);
+            assert!(preview.text.lines().any(|line| line == row), "{before}");
+            assert!(preview.text.len() <= 2_000);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_to_show_is_the_beginning() -> Result<(), TryReserveError> {
+        let preview = salient_preview("\n".repeat(999).as_str(), 300)?;
+        assert_eq!(preview.text, "\n".repeat(299));
+        Ok(())
+    }
 }

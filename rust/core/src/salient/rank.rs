@@ -72,7 +72,9 @@ fn placed_weight(finding: &Finding, percent: u64, line_count: usize) -> u64 {
 
 /// Finds the first and the last certain failure: people look at these.
 fn edges(findings: &[&Finding], sections: &[Section]) -> [Option<usize>; 2] {
-    let certain = findings.iter().filter(|finding| finding.severity >= CERTAIN);
+    let certain = findings
+        .iter()
+        .filter(|finding| finding.severity >= CERTAIN);
     let certain: Vec<usize> = certain.map(|finding| finding.number).collect();
     let is_inside = |number: &&usize| is_in_section(**number, sections);
     let first_inside = certain.iter().find(is_inside);

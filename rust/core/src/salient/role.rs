@@ -116,7 +116,12 @@ mod tests {
 
     #[test]
     fn a_step_that_passed_is_known() {
-        for line in ["ok 1 - x", "test a ... ok", "a.py::b PASSED [ 4%]", "\u{2713} it works"] {
+        for line in [
+            "ok 1 - x",
+            "test a ... ok",
+            "a.py::b PASSED [ 4%]",
+            "\u{2713} it works",
+        ] {
             assert!(is_passing(line.as_bytes()), "{line}");
         }
         assert!(!is_passing(b"okay"));

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
+use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::bytes::NoExpand;
 
-use super::clean::{bare, contains};
+use super::clean::bare;
 use super::interest::is_interesting;
-use super::patterns::patterns;
+use super::patterns::{any_case, patterns};
 use super::role::{has_failed, is_exit, quoted_command};
 use super::severity::{CERTAIN, LIKELY, is_red, severity_of};
 
@@ -19,14 +21,17 @@ const KEPT_COMMANDS: usize = 64;
 const KEPT_JUDGEMENTS: usize = 4_096;
 const COMMAND_BYTES: usize = 20;
 const COMMAND_MARKS: [&[u8]; 2] = [b"$ ", b"##[group]Run "];
-const EXIT_WORDS: [&[u8]; 6] = [
-    b"exit",
-    b"*** ",
-    b"failed",
-    b"err!",
-    b"elifecycle",
-    b"the command \"",
-];
+/// A line without any of these is no exit.
+static EXIT_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    any_case(&[
+        "exit",
+        "*** ",
+        "failed",
+        "err!",
+        "elifecycle",
+        "the command \"",
+    ])
+});
 const KIND_BYTES: usize = 160;
 
 patterns! {
@@ -131,16 +136,17 @@ impl Scan {
             return;
         }
         let line = bare(raw);
-        let command = COMMAND_MARKS.iter().find_map(|mark| line.strip_prefix(*mark));
+        let command = COMMAND_MARKS
+            .iter()
+            .find_map(|mark| line.strip_prefix(*mark));
         if let Some(command) = command {
             self.see_command(number, command);
             return;
         }
-        let lower = line.to_ascii_lowercase();
-        if EXIT_WORDS.iter().any(|word| contains(&lower, word)) {
+        if EXIT_WORDS.is_match(&line) {
             self.see_exit(number, &line);
         }
-        if let Some((severity, kind)) = self.judge.judge(&line, is_red(raw)) {
+        if let Some(Judgement { severity, kind }) = self.judge.judge(&line, is_red(raw)) {
             let findings = match severity {
                 CERTAIN.. => &mut self.certain,
                 LIKELY.. => &mut self.likely,
@@ -187,12 +193,18 @@ impl Scan {
 /// Severity and kind of lines; both are the same for lines that differ in digits above 0.
 #[derive(Debug, Default)]
 struct Judge {
-    judged: HashMap<Vec<u8>, Option<(u64, Rc<[u8]>)>>,
+    judged: HashMap<Vec<u8>, Option<Judgement>>,
     key: Vec<u8>,
 }
 
+#[derive(Clone, Debug)]
+struct Judgement {
+    severity: u64,
+    kind: Rc<[u8]>,
+}
+
 impl Judge {
-    fn judge(&mut self, line: &[u8], is_red: bool) -> Option<(u64, Rc<[u8]>)> {
+    fn judge(&mut self, line: &[u8], is_red: bool) -> Option<Judgement> {
         self.key.clear();
         self.key.extend(line.iter().map(|byte| match byte {
             b'2'..=b'9' => b'1',
@@ -206,7 +218,10 @@ impl Judge {
             self.judged.clear();
         }
         let severity = severity_of(line, is_red);
-        let judged = (severity > 0).then(|| (severity, kind_of(line)));
+        let judged = (severity > 0).then(|| Judgement {
+            severity,
+            kind: kind_of(line),
+        });
         self.judged.insert(self.key.clone(), judged.clone());
         judged
     }
@@ -215,4 +230,59 @@ impl Judge {
 fn kind_of(line: &[u8]) -> Rc<[u8]> {
     let start = &line[..line.len().min(KIND_BYTES)];
     VARIABLE.replace_all(start, NoExpand(b"#")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(lines: &[&str]) -> Scan {
+        let mut found = Scan::new();
+        for (number, line) in lines.iter().enumerate() {
+            found.see(number, line.as_bytes());
+        }
+        found
+    }
+
+    #[test]
+    fn a_section_goes_from_a_command_to_its_exit() {
+        let found = scan(&[
+            "$ make all",
+            "$ other",
+            "error: one",
+            "The command \"make all\" exited with 2.",
+        ]);
+        let section = found
+            .sections
+            .last()
+            .map(|section| (section.first, section.last));
+        assert_eq!(section, Some((0, 3)));
+        assert_eq!(found.exits.iter().copied().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn lines_that_differ_in_numbers_are_of_one_kind() {
+        let found = scan(&[
+            "error in 'a' at 12",
+            "error in 'b' at 3456",
+            "error elsewhere",
+        ]);
+        let kinds: Vec<_> = found
+            .findings()
+            .iter()
+            .map(|found| found.kind.clone())
+            .collect();
+        assert_eq!(kinds[0], kinds[1]);
+        assert_ne!(kinds[0], kinds[2]);
+    }
+
+    #[test]
+    fn the_first_and_the_last_are_kept() {
+        let mut ends = Ends::new(2);
+        for number in 0..9 {
+            ends.add(number);
+        }
+        assert_eq!(ends.iter().copied().collect::<Vec<_>>(), [0, 1, 7, 8]);
+        assert_eq!(ends.last(), Some(&8));
+    }
 }

@@ -1,7 +1,11 @@
 //! How much a line says about what went wrong, from its own words and marks alone.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::clean::contains;
-use super::patterns::patterns;
+use super::patterns::{any_of, patterns};
 use super::role::{
     is_boilerplate, is_build_step, is_command, is_frame, is_housekeeping, is_passing,
 };
@@ -24,19 +28,21 @@ const RED_BONUS: u64 = 15;
 const RED_ALONE: u64 = 18;
 const RED_BYTES: usize = 5;
 
-const CERTAIN_PARTS: [&[u8]; 9] = [
-    b"panicked at",
-    b"*** FAILED",
-    b"<<< FAILURE",
-    b"<<< ERROR",
-    b"undefined reference to",
-    b": fatal error",
-    b"egmentation fault",
-    b"core dumped",
-    b"ERROR: AddressSanitizer",
-];
+static CERTAIN_PARTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    any_of(&[
+        "panicked at",
+        "*** FAILED",
+        "<<< FAILURE",
+        "<<< ERROR",
+        "undefined reference to",
+        ": fatal error",
+        "egmentation fault",
+        "core dumped",
+        "ERROR: AddressSanitizer",
+    ])
+});
 /// Crosses, ballots and the like: no text has them by chance.
-const CROSSES: [&str; 5] = ["✗", "✘", "✖", "❌", "✕"];
+static CROSSES: LazyLock<AhoCorasick> = LazyLock::new(|| any_of(&["✗", "✘", "✖", "❌", "✕"]));
 
 patterns! {
     RED = r"\x1b\[(?:[0-9]+;)*(?:31|91|38;5;(?:1|9|160|196))(?:;[0-9]+)*m";
@@ -123,7 +129,7 @@ fn stamp_end(line: &[u8]) -> Option<usize> {
 
 fn is_certain(line: &[u8], lower: &[u8]) -> bool {
     MARK.is_match(line)
-        || CERTAIN_PARTS.iter().any(|part| contains(line, part))
+        || CERTAIN_PARTS.is_match(line)
         || (contains(lower, b"error") && COMPILER.is_match(line))
 }
 
@@ -148,7 +154,7 @@ fn score_words(line: &[u8], lower: &[u8]) -> u64 {
     let has = |word: &[u8]| contains(lower, word);
     let (has_error, has_fail) = (has(b"error"), has(b"fail"));
     let is_named = has_error || has_fail || has(b"exception") || has(b"fault");
-    if CROSSES.iter().any(|cross| contains(line, cross.as_bytes()))
+    if CROSSES.is_match(line)
         || (is_named && NAMED.is_match(line))
         || ((has_fail || has(b"assert")) && FAILED.is_match(line))
     {
@@ -204,4 +210,39 @@ fn doubt(line: &[u8], lower: &[u8], value: u64) -> u64 {
 
 fn is_mere_warning(line: &[u8], lower: &[u8]) -> bool {
     WARNING.is_match(line) && !contains(lower, b"error") && !contains(lower, b"fail")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_weighs_more_than_a_word() {
+        let scores = [
+            "FAILED test_one",
+            "error: x",
+            "cannot open",
+            "0 failed",
+            "fine",
+        ]
+        .map(|line| severity_of(line.as_bytes(), false));
+        assert!(
+            scores.windows(2).all(|pair| pair[0] >= pair[1]),
+            "{scores:?}"
+        );
+        assert_eq!((scores[0], scores[3], scores[4]), (SURE, 0, 0));
+    }
+
+    #[test]
+    fn red_weighs_more() {
+        assert!(is_red(b"\x1b[1;31merror"));
+        assert!(!is_red(b"\x1b[32mfine"));
+        assert_eq!(severity_of(b"FAILED x", true), SURE + RED_BONUS);
+        assert_eq!(severity_of(b"strange", true), RED_ALONE + RED_BONUS);
+    }
+
+    #[test]
+    fn a_command_says_nothing() {
+        assert_eq!(severity_of(b"$ error: x", false), 0);
+    }
 }
