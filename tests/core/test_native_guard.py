@@ -183,7 +183,7 @@ def test_large_texts_are_planned_without_a_copy() -> None:
 
 
 @needs_linux
-@pytest.mark.parametrize("style", ["head_tail_preview", "salient_preview"])
+@pytest.mark.parametrize("style", ["head_tail_preview", "json_preview", "salient_preview"])
 def test_large_texts_are_previewed_without_a_copy(style: str) -> None:
     """Every style reads a huge line, wide ones too, and many lines, in bounded memory."""
     code = f"""

@@ -70,7 +70,7 @@ def test_a_subclass_is_read_as_the_text_it_is(text: str) -> None:
     """Methods that a ``str`` subclass overrides take no part."""
     assert native.cut_preview(Loud(text), 30) == python.cut_preview(text, 30)
     assert native.utf8_length(Loud(text)) == python.utf8_length(text)
-    for style in ("head_tail_preview", "salient_preview"):
+    for style in ("head_tail_preview", "json_preview", "salient_preview"):
         lines = f"{text}\n" * 99
         expected = getattr(python, style)(lines, 500)
         assert expected == getattr(native, style)(Loud(lines), 500)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.core.failing_outputs import FAILING_OUTPUTS
 from tests.core.log_texts import LOGS, WORDY_LOGS
+from tests.core.test_json_preview import DOCUMENTS
 from tests.strategies import any_text, hostile_text
 from toolbudget import _core
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 python = _core.load("python")
 native = _core.load("native")
 
-STYLES: Final = ("head_tail_preview", "salient_preview")
+STYLES: Final = ("head_tail_preview", "json_preview", "salient_preview")
 LIMITS_BYTES: Final = (0, 1, 100, 240, 500, 1_000, 2_000, 4_000)
 TEXTS = st.one_of(
     WORDY_LOGS,
@@ -40,6 +41,63 @@ def assert_same(text: str, max_bytes: int) -> None:
 def test_both_cores_show_the_same(text: str, max_bytes: int) -> None:
     """For any text and any bound, the previews are the same bytes."""
     assert_same(text, max_bytes)
+
+
+_JSON_PARTS = st.lists(
+    st.sampled_from(
+        [
+            *'[]{}",:',
+            *"[]{}:,",
+            "\\",
+            '\\"',
+            "\\u00e9",
+            "\\u12",
+            "\\\\",
+            "\n",
+            " ",
+            "1",
+            "-1.5e+7",
+            "1.",
+            "-",
+            "true",
+            "null",
+            "nul",
+            '"a"',
+            '"key": ',
+            "é",
+            "日😀",
+            "\ud800",
+            "\x00",
+            "\ufeff",
+            '"' + "long " * 90 + '"',
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(
+    parts=_JSON_PARTS, count=st.integers(1, 60), start=st.sampled_from(["", "[", '{"a": [', '"'])
+)
+def test_both_cores_show_the_same_of_what_is_nearly_json(
+    parts: str, count: int, start: str
+) -> None:
+    """Broken, cut and odd JSON is read to the same place."""
+    text = start + parts * count
+    for max_bytes in (240, 500, 2_000):
+        assert_same(text, max_bytes)
+        assert_same(text + '"' + "x" * 3_000, max_bytes)
+
+
+@given(document=DOCUMENTS, count=st.integers(1, 60), cut=st.floats(0, 1))
+def test_both_cores_show_the_same_of_json(
+    document: tuple[object, str], count: int, cut: float
+) -> None:
+    """Documents of all kinds, one after the other, whole and cut."""
+    text = f"{document[1]}\n" * count
+    for max_bytes in (240, 500, 2_000, 9_000):
+        assert_same(text, max_bytes)
+        assert_same(text[: int(len(text) * cut)], max_bytes)
 
 
 @given(text=WORDY_LOGS)

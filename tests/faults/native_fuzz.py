@@ -226,6 +226,7 @@ class _Maker:
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "head_tail_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
+            "json_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "measure": lambda: (
                 [odd([odd(self.text()), odd(self.text())]), odd("tokens")],
                 {},

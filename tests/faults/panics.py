@@ -57,6 +57,7 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "fingerprint": (([_TEXT],), {}),
     "head_tail_preview": ((_TEXT, 300), {}),
     "is_framed_reference": ((_TEXT,), {}),
+    "json_preview": ((_TEXT, 300), {}),
     "measure": (([_TEXT], "tokens"), {}),
     "outline": ((_MESSAGES,), {}),
     "plan": ((_MESSAGES, Known({}, {}), _OPTIONS), {}),

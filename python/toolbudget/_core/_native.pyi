@@ -37,6 +37,7 @@ __all__ = [
     "fingerprint",
     "head_tail_preview",
     "is_framed_reference",
+    "json_preview",
     "measure",
     "outline",
     "plan",
@@ -170,6 +171,37 @@ def head_tail_preview(text: str, max_bytes: int) -> tuple[str, bool]:
         ...
         line 9998
         <BLANKLINE>
+    """
+
+def json_preview(text: str, max_bytes: int) -> tuple[str, bool]:
+    r"""Show what a JSON text is made of, with parts of it as examples.
+
+    A text that fits comes back whole, made wire-safe. Otherwise a note is followed by JSON in which
+    items, keys, deep values and the ends of strings are left out and counted. A text may hold
+    several values one after the other, and may end or turn into something else anywhere in its
+    second half. If it is no JSON, or with little room, the beginning of the text is shown instead.
+
+    Args:
+        text: Any text; nothing of it is copied if it is ASCII, bounded pieces if not.
+        max_bytes: UTF-8 bytes that the preview may take, its own note included.
+
+    Returns:
+        The preview, and whether anything was left out.
+
+    Raises:
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> names = (f'"/usr/share/doc/package/examples/{n:03}.txt"' for n in range(90))
+        >>> print(json_preview(f"[{', '.join(names)}]", 300)[0])
+        [JSON, shown in part: 1 value; 3,870 bytes in all]
+        [
+         "/usr/share/doc/package/examples/000.txt",
+         "/usr/share/doc/package/examples/001.txt",
+         "/usr/share/doc/package/examples/002.txt",
+         "[... 86 items left out ...]",
+         "/usr/share/doc/package/examples/089.txt"
+        ]
     """
 
 def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:

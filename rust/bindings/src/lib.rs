@@ -79,6 +79,15 @@ mod _native {
 
     #[pyfunction]
     #[pyo3(signature = (text, max_bytes))]
+    fn json_preview<'py>(
+        text: &Bound<'py, PyString>,
+        max_bytes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
+        guarded(text.py(), || styles::json_preview(text, max_bytes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (text, max_bytes))]
     fn salient_preview<'py>(
         text: &Bound<'py, PyString>,
         max_bytes: &Bound<'py, PyAny>,

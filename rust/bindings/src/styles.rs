@@ -74,6 +74,14 @@ pub(crate) fn head_tail_preview<'py>(
     show(text, max_bytes, toolbudget_core::head_tail_preview)
 }
 
+/// Shows what a JSON text is made of.
+pub(crate) fn json_preview<'py>(
+    text: &Bound<'py, PyString>,
+    max_bytes: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyString>, bool)> {
+    show(text, max_bytes, toolbudget_core::json_preview)
+}
+
 /// Shows the lines of `text` that matter most.
 pub(crate) fn salient_preview<'py>(
     text: &Bound<'py, PyString>,

@@ -39,8 +39,10 @@ from toolbudget._core.pure.select import select_largest
 from toolbudget._core.pure.size import utf8_length
 from toolbudget._core.pure.styles import (
     HEAD_TAIL_VERSION,
+    JSON_VERSION,
     SALIENT_VERSION,
     head_tail_preview,
+    json_preview,
     salient_preview,
 )
 from toolbudget._core.pure.tokens import estimate_tokens
@@ -48,6 +50,7 @@ from toolbudget._core.pure.unit import Unit, measure
 
 __all__ = [
     "HEAD_TAIL_VERSION",
+    "JSON_VERSION",
     "REFERENCE_MAX_CHARS",
     "SALIENT_VERSION",
     "Accounting",
@@ -81,6 +84,7 @@ __all__ = [
     "fingerprint",
     "head_tail_preview",
     "is_framed_reference",
+    "json_preview",
     "measure",
     "outline",
     "plan",
