@@ -1,7 +1,8 @@
-"""How long the styles of previews take for a log of a megabyte, on each core."""
+"""How long the styles of previews take for a log or a JSON text of a megabyte, on each core."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -67,3 +68,13 @@ def test_head_tail_preview(benchmark: BenchmarkFixture, core: ModuleType, log: s
     preview, has_more = benchmark(core.head_tail_preview, log, MAX_BYTES)
     assert has_more
     assert len(preview.encode()) <= MAX_BYTES
+
+
+@pytest.mark.benchmark(group="json_preview")
+def test_json_preview(benchmark: BenchmarkFixture, core: ModuleType) -> None:
+    """Items in the middle are skipped."""
+    row = {"id": 12, "name": "a name", "tags": ["one", "two"], "place": {"x": 1.25, "y": -3.5}}
+    text = json.dumps([row] * (LOG_BYTES // len(json.dumps(row))))
+    preview, has_more = benchmark(core.json_preview, text, MAX_BYTES)
+    assert has_more
+    assert "items left out" in preview

@@ -219,6 +219,7 @@ def test_text_behind_a_document_is_told(core: ModuleType) -> None:
     """A log line behind the document does not hide it."""
     text = json.dumps({"ids": list(range(900))})
     page = read(show(core, f"{text}\nok: 900 rows\n", 500).text)
+    assert page.value_count == 1
     assert page.end == f", other text from character {len(text) + 2:,} on"
     assert page.values[0]["ids"][0] == 0
 

@@ -70,7 +70,7 @@ const DETAILS: [Detail; 6] = [
 /// let preview = toolbudget_core::json_preview(text.as_str(), 240)?.text;
 /// let (note, shown) = preview.split_once('\n').unwrap_or_default();
 /// assert_eq!(note, "[JSON, shown in part: 1 value; 1,503 bytes in all]");
-/// assert!(shown.ends_with(" items left out ...]\", 1, 2]"));
+/// assert!(shown.ends_with("\"[... 471 items left out ...]\", 1, 1, 1, 1, 1, 2]"));
 /// # Ok::<(), std::collections::TryReserveError>(())
 /// ```
 pub fn json_preview<S: Source + ?Sized>(source: &S, max_bytes: usize) -> Result<Preview, S::Error> {
@@ -227,12 +227,14 @@ impl<S: Source + ?Sized> Writer<'_, '_, S> {
         };
         let mut rows = Vec::new();
         let mut starts = VecDeque::with_capacity(last + 1);
-        let mut count = 0;
+        let (mut count, mut last_start) = (0, None);
         while self.goes_on(kind, count)? {
+            let start = self.reader.position();
+            last_start = Some(start);
             if count < first {
                 rows.push(self.row(kind, depth)?);
             } else {
-                starts.push_back(self.reader.position());
+                starts.push_back(start);
                 if starts.len() > last {
                     starts.pop_front();
                 }
@@ -246,6 +248,7 @@ impl<S: Source + ?Sized> Writer<'_, '_, S> {
             rows.push(self.put(told.into_bytes()));
         }
         let end = (self.reader.position(), self.reader.has_stopped);
+        let is_other_text = end.1 && last_start == Some(end.0);
         let is_moved = !starts.is_empty();
         for start in starts {
             self.reader.seek(start)?;
@@ -257,7 +260,7 @@ impl<S: Source + ?Sized> Writer<'_, '_, S> {
             self.reader.has_stopped = end.1;
         }
         rows.retain(|row| !row.is_empty());
-        Ok((rows, count))
+        Ok((rows, count - usize::from(is_other_text)))
     }
 
     /// Goes to the next item, over the comma in front of it; tells whether there is one.
@@ -363,3 +366,6 @@ fn laid_out(opening: u8, rows: &[Vec<u8>], closing: u8) -> Vec<u8> {
     text.extend([b'\n', closing]);
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -156,24 +156,26 @@ class _Writer:
         reader, (first, last) = self._reader, kept
         rows: list[str] = []
         starts: deque[int] = deque(maxlen=last)
-        count = 0
+        count, start = 0, -1
         while self._goes_on(closing, count):
+            start = reader.at
             if count < first:
                 rows.append(write())
             else:
-                starts.append(reader.at)
+                starts.append(start)
                 self._skip_item(kind)
             count += 1
         left_out = count - len(rows) - len(starts)
         if left_out and not self.is_full:
             told = f"[... {_counted(left_out, kind)} left out ...]"
             rows.append(self._put(f'"...": "{told}"' if kind == "keys" else f'"{told}"'))
+        is_other_text = reader.has_stopped and reader.at == start
         state = reader.at, reader.has_stopped
-        for start in starts:
-            reader.at, reader.has_stopped = start, False
+        for place in starts:
+            reader.at, reader.has_stopped = place, False
             rows.append(write())
         reader.at, reader.has_stopped = state
-        return [row for row in rows if row], count
+        return [row for row in rows if row], count - is_other_text
 
     def _goes_on(self, closing: str, count: int) -> bool:
         """Go to the next item, over the comma in front of it; tell whether there is one."""
@@ -189,7 +191,8 @@ class _Writer:
         if count and character:
             reader.take(",")
             reader.peek()
-        reader.has_stopped = reader.has_stopped or reader.is_at_end
+        if reader.is_at_end:
+            reader.has_stopped = True
         return not reader.has_stopped
 
     def _skip_item(self, kind: str) -> None:
