@@ -183,12 +183,25 @@ def test_large_texts_are_planned_without_a_copy() -> None:
 
 
 @needs_linux
+@pytest.mark.parametrize("style", ["head_tail_preview", "json_preview", "salient_preview"])
+def test_large_texts_are_previewed_without_a_copy(style: str) -> None:
+    """Every style reads a huge line, wide ones too, and many lines, in bounded memory."""
+    code = f"""
+for large in (text, wide):
+    print(len(_native.{style}(large, 2_000)[0].encode()) <= 2_000)
+"""
+    assert run_scarce(2_000, code).split() == ["True"] * 2
+
+
+@needs_linux
 @pytest.mark.parametrize(
     "call",
     [
         "call()",
         "_native.cut_preview(text, 1 << 40)",
         "_native.cut_preview(wide, 1 << 40)",
+        "_native.head_tail_preview(text, 1 << 25)",
+        "_native.salient_preview(text, 1 << 25)",
         "_native.build_replacement(text, 'p', preview_bytes=1 << 40)",
     ],
 )

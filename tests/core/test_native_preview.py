@@ -70,6 +70,10 @@ def test_a_subclass_is_read_as_the_text_it_is(text: str) -> None:
     """Methods that a ``str`` subclass overrides take no part."""
     assert native.cut_preview(Loud(text), 30) == python.cut_preview(text, 30)
     assert native.utf8_length(Loud(text)) == python.utf8_length(text)
+    for style in ("head_tail_preview", "json_preview", "salient_preview"):
+        lines = f"{text}\n" * 99
+        expected = getattr(python, style)(lines, 500)
+        assert expected == getattr(native, style)(Loud(lines), 500)
 
 
 @pytest.mark.parametrize("text", ["é" * 5_000, "日" * 100, "a\ud800" * 100])
@@ -78,6 +82,9 @@ def test_no_copy_stays_behind_in_the_callers_text(text: str) -> None:
     size_before_bytes = sys.getsizeof(text)
     native.cut_preview(text, 2_000)
     native.utf8_length(text)
+    native.head_tail_preview(text, 30)
+    native.salient_preview(text * 9, 300)
+    native.salient_preview(text, 30)
     assert sys.getsizeof(text) == size_before_bytes
 
 

@@ -224,7 +224,9 @@ class _Maker:
             "cut_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "estimate_tokens": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
             "fingerprint": lambda: ([odd([odd(self.text()), odd(self.text())])], {}),
+            "head_tail_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
+            "json_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "measure": lambda: (
                 [odd([odd(self.text()), odd(self.text())]), odd("tokens")],
                 {},
@@ -242,6 +244,7 @@ class _Maker:
             ),
             "replace_content": lambda: ([odd(self.content()), odd("short")], {}),
             "rewrite": lambda: ([messages, odd(self.changes())], {}),
+            "salient_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "select_largest": lambda: (
                 [odd([self.number(), odd(3)]), odd(self.number()), odd(self.number())],
                 {},

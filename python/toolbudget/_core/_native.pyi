@@ -37,7 +37,9 @@ __all__ = [
     "cut_preview",
     "estimate_tokens",
     "fingerprint",
+    "head_tail_preview",
     "is_framed_reference",
+    "json_preview",
     "measure",
     "outline",
     "plan",
@@ -47,6 +49,7 @@ __all__ = [
     "rewrite_again",
     "rewrite_json",
     "rewrite_json_segments",
+    "salient_preview",
     "scan_json",
     "select_largest",
     "totals_over",
@@ -156,6 +159,93 @@ def cut_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     Example:
         >>> cut_preview("one\ntwo\nthree", 9)
         ('one\ntwo', True)
+    """
+
+def head_tail_preview(text: str, max_bytes: int) -> tuple[str, bool]:
+    r"""Show 70 percent from the beginning and 30 percent from the end, with a note between them.
+
+    A text that fits comes back whole, made wire-safe. Both parts end at a line end if one is near,
+    and never inside a character. Lines count as left out if nothing of them is shown. With little
+    room the beginning is shown instead.
+
+    Args:
+        text: Any text; nothing of it is copied if it is ASCII, bounded pieces if not.
+        max_bytes: UTF-8 bytes that the preview may take, its note included.
+
+    Returns:
+        The preview, and whether anything was left out.
+
+    Raises:
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> print(head_tail_preview("".join(f"line {n}\n" for n in range(9_999)), 190)[0])
+        line 0
+        line 1
+        ...
+        [... 9,984 of 9,999 lines left out; 98,880 bytes in all ...]
+        ...
+        line 9998
+        <BLANKLINE>
+    """
+
+def json_preview(text: str, max_bytes: int) -> tuple[str, bool]:
+    r"""Show what a JSON text is made of, with parts of it as examples.
+
+    A text that fits comes back whole, made wire-safe. Otherwise a note is followed by JSON in which
+    items, keys, deep values and the ends of strings are left out and counted. A text may hold
+    several values one after the other, and may end or turn into something else anywhere in its
+    second half. If it is no JSON, or with little room, the beginning of the text is shown instead.
+
+    Args:
+        text: Any text; nothing of it is copied if it is ASCII, bounded pieces if not.
+        max_bytes: UTF-8 bytes that the preview may take, its own note included.
+
+    Returns:
+        The preview, and whether anything was left out.
+
+    Raises:
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> names = (f'"/usr/share/doc/package/examples/{n:03}.txt"' for n in range(90))
+        >>> print(json_preview(f"[{', '.join(names)}]", 300)[0])
+        [JSON, shown in part: 1 value; 3,870 bytes in all]
+        [
+         "/usr/share/doc/package/examples/000.txt",
+         "/usr/share/doc/package/examples/001.txt",
+         "/usr/share/doc/package/examples/002.txt",
+         "[... 86 items left out ...]",
+         "/usr/share/doc/package/examples/089.txt"
+        ]
+    """
+
+def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
+    r"""Show the lines of a log or of a command's output that matter most.
+
+    A text that fits comes back whole, made wire-safe. Otherwise a note says how much is shown, and
+    the lines follow in their order, each with its number: failures with the lines around them, the
+    end, and with room enough the first. Only ``\n`` ends a line. Codes for a terminal, overwritten
+    text, a CI system's times and superfluous blanks are not shown, and long lines are cut. With
+    little room the beginning of the text is shown instead.
+
+    Args:
+        text: Any text; nothing of it is copied if it is ASCII, bounded pieces if not.
+        max_bytes: UTF-8 bytes that the preview may take, its own note included.
+
+    Returns:
+        The preview, and whether anything was left out.
+
+    Raises:
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> log = "test: ok\n" * 900 + "E   assert 1 == 2\n" + "test: ok\n" * 98
+        >>> print(salient_preview(log, 240)[0])
+        [3 of 999 lines shown (number:text), 996 left out; 9,000 bytes in all]
+        901:E assert 1 == 2
+        998:test: ok
+        999:test: ok
     """
 
 def select_largest(sizes: Iterable[int], total: int, limit: float) -> list[int]:

@@ -30,6 +30,7 @@ mod raw;
 mod replacement;
 mod rewrite;
 mod shape;
+mod styles;
 mod text;
 mod texts;
 mod totals;
@@ -45,7 +46,7 @@ mod _native {
     use crate::guard::{self, guarded};
     use crate::json_scan::JsonScan;
     use crate::raw::Readers;
-    use crate::{number, raw, replacement, text};
+    use crate::{number, raw, replacement, styles, text};
 
     #[pymodule_export]
     use crate::cache::FingerprintCache;
@@ -69,6 +70,33 @@ mod _native {
         max_bytes: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyString>, bool)> {
         guarded(text.py(), || replacement::cut_preview(text, max_bytes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (text, max_bytes))]
+    fn head_tail_preview<'py>(
+        text: &Bound<'py, PyString>,
+        max_bytes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
+        guarded(text.py(), || styles::head_tail_preview(text, max_bytes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (text, max_bytes))]
+    fn json_preview<'py>(
+        text: &Bound<'py, PyString>,
+        max_bytes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
+        guarded(text.py(), || styles::json_preview(text, max_bytes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (text, max_bytes))]
+    fn salient_preview<'py>(
+        text: &Bound<'py, PyString>,
+        max_bytes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
+        guarded(text.py(), || styles::salient_preview(text, max_bytes))
     }
 
     #[pyfunction]

@@ -131,6 +131,23 @@ impl<'py> Wtf8<'py> {
     }
 }
 
+/// The bytes of a text that is ASCII, without a copy.
+pub(crate) fn ascii_bytes<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Option<&'a [u8]>> {
+    if is_ascii(text)? {
+        text.to_str().map(|text| Some(text.as_bytes()))
+    } else {
+        Ok(None)
+    }
+}
+
+/// The bytes of a part of a text.
+pub(crate) fn encoded_part<'py>(
+    text: &Bound<'py, PyString>,
+    range: Range<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    encode(&slice(text, range)?)
+}
+
 /// The text that WTF-8 bytes stand for.
 pub(crate) fn from_wtf8<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
     PyString::from_bytes(py, bytes).or_else(|error| {

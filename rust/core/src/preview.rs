@@ -1,5 +1,6 @@
 //! Previews: the leading part of a text, made safe for the wire and cut without scanning the rest.
 
+use std::borrow::Cow;
 use std::collections::TryReserveError;
 
 use memchr::{memchr2, memchr2_iter, memrchr};
@@ -10,6 +11,9 @@ use crate::size::{count_chars, is_continuation};
 const FRAME_NAME: &str = "persisted-output";
 /// A tag can begin inside the cut and end behind it: so many characters more must be looked at.
 const TAG_LOOK_AHEAD_CHARS: usize = "</persisted-output".len();
+
+/// No letter that a tag is compared with without case takes more bytes than two.
+const MOST_TAG_BYTES: usize = 2 * TAG_LOOK_AHEAD_CHARS;
 
 /// The leading part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +67,14 @@ pub fn cut_preview(head: &[u8], max_bytes: usize) -> Result<Preview, TryReserveE
         text,
         has_more: cut.has_more,
     })
+}
+
+/// Replaces what a request body or our own frame could not carry, as previews do it.
+pub(crate) fn make_wire_safe(text: &[u8]) -> Result<Cow<'_, str>, TryReserveError> {
+    match str::from_utf8(text) {
+        Ok(valid) if !may_be_unsafe(text) => Ok(Cow::Borrowed(valid)),
+        _ => SafeText::of(text, usize::MAX).map(Cow::Owned),
+    }
 }
 
 /// A text made wire-safe once, so that previews of any size can be cut from it.
@@ -223,13 +235,28 @@ impl SafeText {
 
 /// Tells whether `after`, the text behind a `<`, makes it the frame's opening or closing tag.
 fn is_tag_behind(after: &str) -> bool {
+    tag_rest(after).is_some()
+}
+
+/// The bytes of `after`, WTF-8 behind a `<`, that make it the frame's opening or closing tag.
+pub(crate) fn tag_bytes_behind(after: &[u8]) -> Option<usize> {
+    let start = &after[..after.len().min(MOST_TAG_BYTES)];
+    let valid = start.utf8_chunks().next()?.valid();
+    tag_rest(valid).map(|rest| valid.len() - rest.len())
+}
+
+/// What stands behind the tag that `after`, the text behind a `<`, makes of it.
+fn tag_rest(after: &str) -> Option<&str> {
     let name = after.strip_prefix('/').unwrap_or(after);
     let mut characters = name.chars();
-    FRAME_NAME.chars().all(|expected| {
-        characters
-            .next()
-            .is_some_and(|character| folds_to(character, expected))
-    })
+    FRAME_NAME
+        .chars()
+        .all(|expected| {
+            characters
+                .next()
+                .is_some_and(|character| folds_to(character, expected))
+        })
+        .then_some(characters.as_str())
 }
 
 /// Compares without case as Python's `re.IGNORECASE` does: beside ASCII, U+0130 and U+0131 are an

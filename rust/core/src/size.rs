@@ -42,6 +42,19 @@ pub(crate) const fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
+/// Writes a number with commas between the thousands.
+pub(crate) fn with_commas(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -51,6 +64,12 @@ mod tests {
     #[test]
     fn an_empty_text_has_no_pieces() {
         assert_eq!(pieces(0).count(), 0);
+    }
+
+    #[test]
+    fn thousands_are_parted() {
+        let numbers = [0, 12, 999, 1_000, 12_345, 1_234_567].map(with_commas);
+        assert_eq!(numbers, ["0", "12", "999", "1,000", "12,345", "1,234,567"]);
     }
 
     proptest! {

@@ -37,11 +37,22 @@ from toolbudget._core.pure.replacement import (
 from toolbudget._core.pure.rewrite import Change, replace_content, rewrite, rewrite_again
 from toolbudget._core.pure.select import select_largest
 from toolbudget._core.pure.size import utf8_length
+from toolbudget._core.pure.styles import (
+    HEAD_TAIL_VERSION,
+    JSON_VERSION,
+    SALIENT_VERSION,
+    head_tail_preview,
+    json_preview,
+    salient_preview,
+)
 from toolbudget._core.pure.tokens import estimate_tokens
 from toolbudget._core.pure.unit import Unit, measure
 
 __all__ = [
+    "HEAD_TAIL_VERSION",
+    "JSON_VERSION",
     "REFERENCE_MAX_CHARS",
+    "SALIENT_VERSION",
     "Accounting",
     "Adoption",
     "Candidate",
@@ -71,7 +82,9 @@ __all__ = [
     "cut_preview",
     "estimate_tokens",
     "fingerprint",
+    "head_tail_preview",
     "is_framed_reference",
+    "json_preview",
     "measure",
     "outline",
     "plan",
@@ -81,6 +94,7 @@ __all__ = [
     "rewrite_again",
     "rewrite_json",
     "rewrite_json_segments",
+    "salient_preview",
     "scan_json",
     "select_largest",
     "totals_over",

@@ -1,0 +1,122 @@
+//! Which lines are worth a look at all; this is asked of every line.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use memchr::memchr_iter;
+
+use super::patterns::any_case;
+use super::severity::is_red;
+
+/// A line without any of these, in any case, is scored only if it has a location (`name:12:`),
+/// the number of a list or red colour.
+const KEYWORDS: [&str; 75] = [
+    "error",
+    "fail",
+    "err!",
+    "exception",
+    "fatal",
+    "panic",
+    "traceback",
+    "abort",
+    "assert",
+    "crash",
+    " fault",
+    "segfault",
+    "killed",
+    "terminated",
+    "dumped",
+    "dubious",
+    "undefined",
+    "not ",
+    "n't ",
+    "cannot",
+    "unable",
+    "unknown",
+    "expected",
+    "invalid",
+    "illegal",
+    "missing",
+    "timed out",
+    "timeout",
+    "denied",
+    "refused",
+    "no such",
+    "mismatch",
+    "unrecognized",
+    "unresolved",
+    "undeclared",
+    "violat",
+    "unavailable",
+    "conflict",
+    "disconnect",
+    "non-zero",
+    "unsuccessful",
+    "no longer",
+    "wrong",
+    "broken",
+    "reason:",
+    "caused by",
+    "exceed",
+    "unauthor",
+    "reformat",
+    "sanitizer",
+    "no package",
+    "signal ",
+    "threshold",
+    "uncommitted",
+    "please run",
+    "attempt to",
+    "bail out",
+    "-- sc",
+    "(x) ",
+    "warning",
+    "*** ",
+    "exit",
+    "==> ",
+    "offense",
+    "problem",
+    "✗",
+    "✘",
+    "✖",
+    "❌",
+    "✕",
+    "× ",
+    "● ",
+    "[-]",
+    "$ ",
+    "##[group]",
+];
+
+static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| any_case(&KEYWORDS));
+
+/// Tells whether a line has a word, a mark or a colour of interest.
+pub(super) fn is_interesting(line: &[u8]) -> bool {
+    WORDS.is_match(line) || is_listed(line) || has_location(line) || is_red(line)
+}
+
+/// At the start of a line: the number of a failure in a list, or pytest's mark.
+fn is_listed(line: &[u8]) -> bool {
+    if line.starts_with(b"E   ") {
+        return true;
+    }
+    let start = line.iter().position(|byte| !matches!(byte, b' ' | b'\t'));
+    let item = &line[start.unwrap_or_default()..];
+    let digits = count_digits(item);
+    (1..=4).contains(&digits) && item.get(digits) == Some(&b')')
+}
+
+/// Finds `: ?[0-9]+(?::|  )`.
+fn has_location(line: &[u8]) -> bool {
+    memchr_iter(b':', line).any(|at| {
+        let behind = &line[at + 1..];
+        let number = behind.strip_prefix(b" ").unwrap_or(behind);
+        let digits = count_digits(number);
+        let rest = &number[digits..];
+        digits > 0 && (rest.starts_with(b":") || rest.starts_with(b"  "))
+    })
+}
+
+fn count_digits(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
