@@ -62,6 +62,10 @@ def test_each_key_for_machines_is_named(tmp_path: Path) -> None:
     assert {*listed, *listed["sessions"][0]} <= words_of("sessions")
     planned = run("gc", str(root), "--max-bytes", "1")
     assert {*planned, *planned["kept"]} <= words_of("gc")
+    summed = run("report", str(SESSION))
+    rows = [summed[name][0] for name in ("tools", "sizes", "largest", "limits")]
+
+    assert {key for part in (summed, *rows, summed["prefix"]) for key in part} <= words_of("report")
     set_to = run("config")
     assert {*set_to, *set_to["settings"]["unit"], *set_to["tools"]["Bash"]} <= words_of("config")
     told = run("info")
