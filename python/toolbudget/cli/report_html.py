@@ -41,6 +41,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
   font-size: .9rem; }
 th, td { padding: .35rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child, td.text { text-align: left; }
+td:first-child { overflow-wrap: anywhere; min-width: 7rem; }
 td.text { overflow-wrap: anywhere; min-width: 12rem; }
 figure { margin: 1rem 0; }
 figure svg { width: 100%; height: auto; }
@@ -217,6 +218,7 @@ def _chart(kind: str, label: str, color: str) -> Any:  # noqa: ANN401 - the libr
         label_font_size=16,
         major_label_font_size=16,
         value_font_size=16,
+        font_family="system-ui, sans-serif",
     )
     chart = getattr(pygal, kind)(
         js=[],
@@ -226,6 +228,7 @@ def _chart(kind: str, label: str, color: str) -> Any:  # noqa: ANN401 - the libr
         x_label_rotation=45 if kind == "Bar" else 0,
         value_formatter=_short,
         truncate_label=24,
+        max_scale=6,
     )
     chart.uuid = label.replace(" ", "-")
     chart.add_xml_filter(without_extras)

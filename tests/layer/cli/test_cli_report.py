@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.layer.cli.transcripts import Ran
+
+_BROWSER: Final = shutil.which("chromium") or shutil.which("google-chrome")
 
 LINE = "a line of output\n"
 
@@ -237,3 +242,30 @@ def test_the_page_needs_a_package(
     ran = run("report", tmp_path, "--html", tmp_path / "a.html")
     assert ran.code == 1
     assert "pygal" in ran.err
+
+
+@pytest.mark.skipif(_BROWSER is None, reason="no Chromium is installed")
+def test_a_browser_shows_it_on_a_phone(report: Callable[..., Any], tmp_path: Path) -> None:
+    """Without network, on a narrow screen, without anything to scroll to the side."""
+    pytest.importorskip("pygal", reason="the extra plot is not installed")
+    assert _BROWSER is not None
+    report(TALK, options=("--html", tmp_path / "page.html"))
+    frame = """<iframe id="f" src="page.html" width="390" height="800"></iframe><p id="told"></p>
+        <script>f.onload = () => { const d = f.contentDocument.documentElement;
+        told.textContent = `wide ${d.scrollWidth} charts ${d.querySelectorAll("svg").length}`; }
+        </script>"""
+    (tmp_path / "frame.html").write_text(frame)
+    command = [_BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += ["--allow-file-access-from-files", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=2000"]
+    shown = subprocess.run(
+        [*command, (tmp_path / "frame.html").as_uri()],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout
+    found = re.search(r"wide (\d+) charts (\d+)", shown)
+    assert found is not None
+    assert int(found[1]) <= 390
+    assert int(found[2]) == 3
