@@ -45,6 +45,13 @@ class TextEncoding:
         text = data.decode(self.codec, _VISIBLE)
         return text.replace("\0", _REPLACEMENT) if "\0" in text else text
 
+    def is_exact(self, data: bytes) -> bool:
+        """Tell whether bytes can be decoded and sent as they are."""
+        try:
+            return "\0" not in data.decode(self.codec)
+        except UnicodeDecodeError:
+            return False
+
     def count_line_ends(self, data: bytes) -> int:
         r"""Count the line ends, which are ``\n`` whatever stands before them."""
         return data.count(b"\n") if self.unit_bytes == 1 else self.decode(data).count("\n")

@@ -52,6 +52,8 @@ class TextPage:
         next_start_byte: Where the next page begins, if it begins within a line, or bytes were asked
             for. If both are ``None`` there is none.
         encoding: The encoding of the file.
+        is_exact: Whether the text is just what the file holds: it has no bytes that cannot be
+            decoded, no NUL and no lone surrogates.
     """
 
     text: str
@@ -63,6 +65,7 @@ class TextPage:
     next_start_line: int | None
     next_start_byte: int | None
     encoding: str
+    is_exact: bool
 
     @property
     def has_more(self) -> bool:
@@ -108,17 +111,7 @@ def _page_by_bytes(source: TextSource, start_byte: int, max_chars: int) -> TextP
         raise ToolInputError(f"start_byte is past the end, {source.size_bytes}: {start_byte}")
     begin = _align(source, start_byte)
     text, end, is_all = _take(source, begin, max_chars, None)
-    return TextPage(
-        text=text,
-        start_byte=begin,
-        end_byte=end,
-        size_bytes=source.size_bytes,
-        start_line=None,
-        end_line=None,
-        next_start_line=None,
-        next_start_byte=None if is_all else end,
-        encoding=source.encoding.label,
-    )
+    return _page(source, text, begin, end, next_start_byte=None if is_all else end)
 
 
 def _page_by_lines(
@@ -126,21 +119,44 @@ def _page_by_lines(
 ) -> TextPage:
     max_lines = None if end_line is None else end_line - first + 1
     text, end, is_all = _take(source, begin, max_chars, max_lines)
-    line_ends = text.count("\n")
     is_whole_line = text.endswith("\n")
-    last = first + line_ends - (1 if is_whole_line else 0)
+    last = first + text.count("\n") - (1 if is_whole_line else 0)
     # What follows the lines asked for is no next page of them.
     is_last = is_all or (is_whole_line and last == end_line)
-    return TextPage(
-        text=text,
-        start_byte=begin,
-        end_byte=end,
-        size_bytes=source.size_bytes,
+    return _page(
+        source,
+        text,
+        begin,
+        end,
         start_line=first,
         end_line=last,
         next_start_line=last + 1 if not is_last and is_whole_line else None,
         next_start_byte=None if is_last or is_whole_line else end,
+    )
+
+
+def _page(
+    source: TextSource,
+    text: str,
+    begin: int,
+    end: int,
+    *,
+    start_line: int | None = None,
+    end_line: int | None = None,
+    next_start_line: int | None = None,
+    next_start_byte: int | None = None,
+) -> TextPage:
+    return TextPage(
+        text=text,
+        start_byte=begin,
+        end_byte=end,
+        size_bytes=max(source.size_bytes, end),
+        start_line=start_line,
+        end_line=end_line,
+        next_start_line=next_start_line,
+        next_start_byte=next_start_byte,
         encoding=source.encoding.label,
+        is_exact=source.encoding.is_exact(source.read(begin, end - begin)),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from toolbudget.storage.text_page import TextPage
+from toolbudget.tools._read_file import ReadFileResult, read_file
 from toolbudget.tools.definition import Parameter, Tool, ToolResult, tool
 
-__all__ = ["Parameter", "Tool", "ToolResult", "tool"]
+__all__ = ["Parameter", "ReadFileResult", "TextPage", "Tool", "ToolResult", "read_file", "tool"]
