@@ -12,7 +12,8 @@ __all__ = ["guess_language"]
 
 # The beginning says it: of a longer text no more is looked at.
 _LOOKED_AT_CHARS: Final = 32_000
-_LEAST_POINTS: Final = 3
+_LOOKED_AT_LINE_CHARS: Final = 200
+_LEAST_POINTS: Final = 4
 # So many of the lines that are not blank must speak for the language: text of another kind may
 # hold some code.
 _LEAST_PERCENT: Final = 4
@@ -24,6 +25,9 @@ _SHELLS: Final = {"sh": "bash", "zsh": "bash", "ksh": "bash", "dash": "bash", "n
 _NO_CODE: Final = re.compile(
     r"\s*(\{\s*\"|\[\s*[\[{\"]|<\?xml|<!doctype|<html|diff --git |--- a/)", re.IGNORECASE
 )
+
+# Text that quotes code: fences of Markdown, headings of test reports.
+_QUOTING: Final = re.compile(r"^\s{0,3}(```|~~~|={3,}( .* ={3,})?\s*$)", re.MULTILINE)
 
 _MODIFIERS: Final = r"(?:(?:public|private|protected|internal|static|final|abstract|sealed|open"
 _JVM: Final = _MODIFIERS + r"|override|async|virtual|readonly|partial|export|default)\s+)*"
@@ -41,13 +45,12 @@ _LINES: Final[dict[str, tuple[tuple[str, int], ...]]] = {
     ),
     "javascript": (
         (r"(export |default |async )*function\*? \w*\s*\(.*\{?\s*$", 2),
-        (r"(export )?(const|let) [\w{\[].*= ", 1),
+        (r"(export )?(const|let) (\w+|\{.*|\[.*) = ", 1),
         (r"import (\w+|\{.*\}|\* as \w+)( from)? ['\"].*['\"];?\s*$", 2),
         (r"import (\w+|[\w*, ]*\{.*\}|\* as \w+),? from ['\"]", 2),
         (r"(const|var|let) .*= require\(['\"]", 3),
         (r"(module\.)?exports\b.*=", 3),
         (r"(export )?(default )?class \w+( extends [\w.]+)? \{\s*$", 1),
-        (r"\}?\)?;?\s*$|.*=> [{(]\s*$", 0),
         (r".*=> \{\s*$", 1),
         (r"['\"]use strict['\"];?", 3),
         (r"var \w+ = ", 1),
@@ -61,7 +64,7 @@ _LINES: Final[dict[str, tuple[tuple[str, int], ...]]] = {
         (r"(private|public|protected|readonly|static)( readonly| async| static)? \w+[?!]?[:(<]", 3),
         (r"(export |async |default )*function \w+(<.*>)?\(.*\w\??: \w", 3),
         (r"(export )?(const|let) \w+: \w", 3),
-        (r"\w+\??: (string|number|boolean|unknown|any|void)(\[\]|\s*\|.*)?[;,]?\s*$", 2),
+        (r"\w+\??: (string|number|boolean|unknown|any|void)(\[\]|\s*\|.*)?[;,]\s*$", 2),
         (r".*\): [A-Z]?\w+(<.*>)?(\[\])? (=> )?\{\s*$", 2),
     ),
     "rust": (
@@ -192,7 +195,8 @@ def guess_language(text: str) -> str | None:
 
     An interpreter named in the first line decides, or ``<?php``. Else each line speaks for the
     languages in which lines begin like it, and enough lines must speak for one. The guess is
-    cheap and always the same; logs, prose, diffs and data are no source text.
+    cheap and always the same; logs, prose, diffs, data and documents with code are no source
+    text.
 
     Returns:
         One of :data:`LANGUAGES`, or ``None``.
@@ -214,12 +218,13 @@ def guess_language(text: str) -> str | None:
     if head.lstrip().startswith("<?php"):
         return "php"
     lines = [line.strip() for line in head.split("\n") if line.strip()]
-    if not lines or _NO_CODE.match(lines[0]):
+    if not lines or _NO_CODE.match(lines[0]) or _QUOTING.search(head):
         return None
     points = {language: _points(language, lines) for language in _LINES}
     _prefer_the_larger(points, head)
     best = max(points, key=lambda language: points[language])
-    if points[best] < max(_LEAST_POINTS, len(lines) * _LEAST_PERCENT // 100):
+    share = min(len(lines) * _LEAST_PERCENT // 100, _MAX_POINTS_PER_LINE_KIND)
+    if points[best] < max(_LEAST_POINTS, share):
         return None
     return best
 
@@ -232,9 +237,8 @@ def _patterns(language: str) -> tuple[tuple[re.Pattern[str], int], ...]:
 def _points(language: str, lines: list[str]) -> int:
     total = 0
     for pattern, points in _patterns(language):
-        if points:
-            matches = sum(1 for line in lines if pattern.match(line, 0, 200))
-            total += min(matches * points, _MAX_POINTS_PER_LINE_KIND)
+        matches = sum(1 for line in lines if pattern.match(line, 0, _LOOKED_AT_LINE_CHARS))
+        total += min(matches * points, _MAX_POINTS_PER_LINE_KIND)
     return total
 
 

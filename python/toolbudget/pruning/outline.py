@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTLINE_VERSION", "outline_code", "outline_preview"]
 
+# More errors than that say that the language is another one.
+_LEAST_LINES_PER_ERROR: Final = 20
+# What no UTF-8 text holds, and NUL, which some grammars take for the end.
 _UNREADABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 OUTLINE_VERSION: Final = 1
@@ -103,15 +106,10 @@ def outline_preview(text: str, max_bytes: int) -> tuple[str, bool] | None:
     if not has_more:
         return whole, False
     try:
-        outline = _outline(text, language, max_bytes, _utf8_bytes, make_readable=make_wire_safe)
+        outline = _outline(text, language, max_bytes, _utf8_bytes, is_guess=True)
     except ConfigError:  # the extra is not installed
         return None
     return None if outline is None else (outline, True)
-
-
-def _readable(text: str) -> str:
-    """Replace what no UTF-8 text holds, and NUL, which some grammars take for the end."""
-    return _UNREADABLE.sub("\ufffd", text)
 
 
 def _outline(
@@ -120,19 +118,20 @@ def _outline(
     room: int,
     length: Callable[[str], int],
     *,
-    make_readable: Callable[[str], str] = _readable,
+    is_guess: bool = False,
 ) -> str | None:
+    """Outline a text; of a language that was guessed the parser must understand most of it."""
     grammar = grammar_of(language)
-    source = make_readable(text).encode()
+    source = (make_wire_safe(text) if is_guess else _UNREADABLE.sub("\ufffd", text)).encode()
     syntax = parse(source, grammar)
     if syntax is None:
         return None
     outline = outlined(syntax, grammar)
-    if not outline.entries:
+    parsed_lines = _line_count(syntax.source)
+    is_another = is_guess and len(outline.error_lines) * _LEAST_LINES_PER_ERROR > parsed_lines
+    if not outline.entries or is_another:
         return None
-    measures = Measures(
-        language, _line_count(source), core.utf8_length(text), _line_count(syntax.source)
-    )
+    measures = Measures(language, _line_count(source), core.utf8_length(text), parsed_lines)
     return render(outline, measures, comment_mark=grammar.comment, room=room, length=length)
 
 
