@@ -27,7 +27,7 @@ _NO_CODE: Final = re.compile(
 )
 
 # Text that quotes code: fences of Markdown, headings of test reports.
-_QUOTING: Final = re.compile(r"^\s{0,3}(```|~~~|={3,}( .* ={3,})?\s*$)", re.MULTILINE)
+_QUOTING: Final = re.compile(r"^\s{0,3}(```|~~~|={3,} .* ={3,}\s*$)", re.MULTILINE)
 
 _MODIFIERS: Final = r"(?:(?:public|private|protected|internal|static|final|abstract|sealed|open"
 _JVM: Final = _MODIFIERS + r"|override|async|virtual|readonly|partial|export|default)\s+)*"
