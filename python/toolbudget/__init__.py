@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolbudget import continuation, errors, limits, messages, tokens
+    from toolbudget import continuation, errors, limits, messages, pruning, tokens, tools
     from toolbudget._core.pure import Candidate, Fingerprint, Standing
     from toolbudget.budget.columns import CandidateColumns, collect
     from toolbudget.budget.functions import (
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
         InvalidMessageError,
         StoreError,
         ToolBudgetError,
+        ToolError,
+        ToolInputError,
         TranscriptError,
     )
     from toolbudget.limits import (
@@ -110,6 +112,8 @@ _HOMES = {
         "InvalidMessageError",
         "StoreError",
         "ToolBudgetError",
+        "ToolError",
+        "ToolInputError",
         "TranscriptError",
     ),
     "limits": (
@@ -132,7 +136,7 @@ _HOMES = {
     "tokens.window": ("ContextWindow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("continuation", "errors", "limits", "messages", "tokens")
+_SUBMODULES = ("continuation", "errors", "limits", "messages", "pruning", "tokens", "tools")
 
 __all__ = [
     "DEFAULT_MAX_RESULT_SIZE_CHARS",
@@ -163,6 +167,8 @@ __all__ = [
     "StoreError",
     "StoredResult",
     "ToolBudgetError",
+    "ToolError",
+    "ToolInputError",
     "Transcript",
     "TranscriptError",
     "WhatIf",
@@ -186,10 +192,12 @@ __all__ = [
     "partition_by_prior_decision",
     "persist_tool_result",
     "provision_content_replacement_state",
+    "pruning",
     "reconstruct_content_replacement_state",
     "reconstruct_for_subagent_resume",
     "select_fresh_to_replace",
     "tokens",
+    "tools",
 ]
 
 

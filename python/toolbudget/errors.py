@@ -6,7 +6,9 @@
     ├── ConfigError          (also ValueError)   a limit, path or option that cannot be used
     ├── InvalidMessageError  (also ValueError)   input that cannot be a message list or body
     ├── StoreError           (also OSError)      a full text that could not be written
-    └── TranscriptError                          a transcript that cannot be read or written
+    ├── TranscriptError                          a transcript that cannot be read or written
+    └── ToolError                                a tool that could not do what it was asked
+        └── ToolInputError   (also ValueError)   an input that the tool cannot take
 
 They live in a module of their own so that every layer can raise them without an import circle.
 """
@@ -18,6 +20,8 @@ __all__ = [
     "InvalidMessageError",
     "StoreError",
     "ToolBudgetError",
+    "ToolError",
+    "ToolInputError",
     "TranscriptError",
 ]
 
@@ -77,5 +81,31 @@ class TranscriptError(ToolBudgetError):
     Example:
         >>> import toolbudget
         >>> issubclass(toolbudget.TranscriptError, toolbudget.ToolBudgetError)
+        True
+    """
+
+
+class ToolError(ToolBudgetError):
+    """A tool could not do what it was asked; the message is for the model that asked.
+
+    Example:
+        >>> from toolbudget.errors import ToolError
+        >>> try:
+        ...     raise ToolError("no such file: 'notes.txt'")
+        ... except ToolError as error:
+        ...     block = {"type": "tool_result", "tool_use_id": "t1", "content": str(error)}
+        >>> block["content"]
+        "no such file: 'notes.txt'"
+    """
+
+
+class ToolInputError(ToolError, ValueError):
+    """A tool cannot take the input that it was given; nothing has been done.
+
+    The message names the tool, the parameter and the value, so that the model can put it right.
+
+    Example:
+        >>> from toolbudget.errors import ToolError, ToolInputError
+        >>> issubclass(ToolInputError, ToolError) and issubclass(ToolInputError, ValueError)
         True
     """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
+from toolbudget.budget.reading import Reading
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.requests import Requests
 from toolbudget.budget.scope import PerCaller
@@ -39,7 +40,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session(Requests):
+class Session(Requests, Reading):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.

@@ -12,6 +12,7 @@ __all__ = [
     "Identity",
     "InspectableFileSystem",
     "RemovingFileSystem",
+    "ReadableFileSystem",
     "Status",
 ]
 
@@ -178,4 +179,12 @@ class RemovingFileSystem(InspectableFileSystem, Protocol):
 
     def remove_directory(self, name: str, *, parent: int) -> None:
         """Remove an empty directory."""
+        ...
+
+
+class ReadableFileSystem(FileSystem, Protocol):
+    """What a reader of any file asks beyond that."""
+
+    def open_anywhere(self, path: str) -> int:
+        """Open for reading by any path; symbolic links are followed, a FIFO is not waited for."""
         ...
