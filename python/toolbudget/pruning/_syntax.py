@@ -7,6 +7,7 @@ import re
 import time
 import zlib
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget.errors import ConfigError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from toolbudget.pruning._grammar import Grammar
 
-__all__ = ["Syntax", "grammar_of", "parse"]
+__all__ = ["Syntax", "grammar_of", "parse", "require"]
 
 # A syntax tree takes some thirty times the text: this bounds memory, and the time to a second.
 MAX_PARSED_BYTES: Final = 2_000_000
@@ -61,18 +62,25 @@ def grammar_of(language: str) -> Grammar:
     raise KeyError(language)
 
 
+def require(grammar: Grammar) -> None:
+    """Make sure that the parser of a language is installed.
+
+    Raises:
+        ConfigError: It is not; the message names the extra and the package.
+    """
+    for package in ("tree_sitter", grammar.package):
+        if find_spec(package) is None:
+            raise ConfigError(
+                "outlines need the packages of the extra 'code', which are not installed"
+                f" (pip install 'toolbudget[code]'): {package!r}"
+            )
+
+
 @cache
 def _load(package: str, entry_point: str) -> Language:
-    try:
-        from tree_sitter import Language
+    from tree_sitter import Language
 
-        module = importlib.import_module(package)
-    except ImportError as error:
-        raise ConfigError(
-            "outlines need the packages of the extra 'code', which are not installed"
-            f" (pip install 'toolbudget[code]'): {error.name!r}"
-        ) from error
-    pointer: object = getattr(module, entry_point)()
+    pointer: object = getattr(importlib.import_module(package), entry_point)()
     return Language(pointer)
 
 
@@ -81,9 +89,6 @@ def parse(source: bytes, grammar: Grammar) -> Syntax | None:
 
     Returns:
         ``None`` if the text cannot be that of a program, or asks for more work than code does.
-
-    Raises:
-        ConfigError: The extra is not installed.
     """
     language = _load(grammar.package, grammar.entry_point)
     from tree_sitter import Parser

@@ -9,9 +9,9 @@ from toolbudget import _core as core
 from toolbudget._core.pure.preview import make_wire_safe
 from toolbudget.errors import ConfigError
 from toolbudget.pruning._checks import checked_max_size, checked_text
+from toolbudget.pruning._isolation import outline_in_child
 from toolbudget.pruning._render import Measures, render
-from toolbudget.pruning._syntax import grammar_of, parse
-from toolbudget.pruning._walk import outlined
+from toolbudget.pruning._syntax import grammar_of, require
 from toolbudget.pruning.guess import guess_language
 from toolbudget.pruning.languages import resolve_language
 from toolbudget.pruning.truncate import DEFAULT_MAX_SIZE_CHARS, truncate_tool_result
@@ -123,11 +123,12 @@ def _outline(
     """Outline a text; of a language that was guessed the parser must understand most of it."""
     grammar = grammar_of(language)
     source = (make_wire_safe(text) if is_guess else _UNREADABLE.sub("\ufffd", text)).encode()
-    syntax = parse(source, grammar)
-    if syntax is None:
+    require(grammar)
+    answer = outline_in_child(language, source)
+    if answer is None:
         return None
-    outline = outlined(syntax, grammar)
-    parsed_lines = _line_count(syntax.source)
+    outline = answer.outline
+    parsed_lines = _line_count(source[: answer.parsed_bytes])
     is_another = is_guess and len(outline.error_lines) * _LEAST_LINES_PER_ERROR > parsed_lines
     if not outline.entries or is_another:
         return None

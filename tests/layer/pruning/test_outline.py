@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.layer.pruning.samples import SAMPLES
 from tests.strategies.texts import any_text
 from toolbudget import ConfigError
-from toolbudget.pruning import LANGUAGES, outline_code, truncate_tool_result
+from toolbudget.pruning import LANGUAGES, outline_code, outline_preview, truncate_tool_result
 
 PROJECT: Final = Path(__file__).parents[3]
 STANDARD_LIBRARY: Final = Path(sysconfig.get_path("stdlib"))
@@ -170,11 +170,7 @@ def test_without_the_extra_the_error_names_it(
     monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     """Nothing is guessed where the parser is missing."""
-    from toolbudget.pruning import _syntax, outline_preview
-
-    _syntax._load.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ConfigError, match=rf"extra 'code'.*toolbudget\[code\].*{missing}"):
         outline_code("package main\n", "go")
     assert outline_preview("package main\n\nfunc main() {\n}\n" * 100, 2_000) is None
-    _syntax._load.cache_clear()

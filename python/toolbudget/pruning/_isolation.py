@@ -1,0 +1,152 @@
+"""Parsing in a process of its own.
+
+The parsers are C code that is written for the text of editors. Random tokens have made one write
+where it must not, and others take any amount of memory: in the host's own process that would end
+the host. So the work is done by a child, which is started when it is needed first, is kept for
+the next text, and is replaced if it dies.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from toolbudget.pruning._entry import Entry
+from toolbudget.pruning._walk import Outlined
+
+__all__ = ["Answer", "outline_in_child"]
+
+_PROGRAM: Final = """
+import json, sys
+sys.path[:] = json.loads(sys.stdin.buffer.readline())
+from toolbudget.pruning._worker import serve
+serve()
+"""
+_LOGGER: Final = logging.getLogger("toolbudget")
+# It answers or dies of its own limits long before; this is for a child that is held up.
+_MAX_WAIT_S: Final = 120.0
+_MAX_END_S: Final = 5.0
+# Then it is replaced, so that the memory of large texts is not kept.
+_MAX_BYTES_OF_A_CHILD: Final = 4_000_000
+
+
+class Answer(NamedTuple):
+    """What the child found.
+
+    Attributes:
+        outline: The declarations.
+        parsed_bytes: How many bytes of the text were parsed.
+    """
+
+    outline: Outlined
+    parsed_bytes: int
+
+
+class _Child:
+    """One process that parses, started with the import path of this one."""
+
+    def __init__(self) -> None:
+        self.bytes_left = _MAX_BYTES_OF_A_CHILD
+        self._process = subprocess.Popen(  # noqa: S603 - Python itself, with a program of ours
+            [sys.executable, "-I", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._send(json.dumps([*map(str, sys.path)]).encode() + b"\n")
+
+    def _send(self, data: bytes) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.write(data)
+            self._process.stdin.flush()
+
+    def ask(self, language: str, source: bytes) -> bytes | None:
+        """Give its answer; ``None`` if it died of the text."""
+        self.bytes_left -= len(source)
+        watchdog = threading.Timer(_MAX_WAIT_S, self._process.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            self._send(b"%s %d\n" % (language.encode(), len(source)) + source)
+            output = self._process.stdout
+            size = output.readline() if output is not None else b""
+            return output.read(int(size)) if output is not None and size else None
+        except OSError:  # it died while it was written to
+            return None
+        finally:
+            watchdog.cancel()
+
+    def close(self, *, is_stuck: bool) -> None:
+        """End it, and forget it; unless it is stuck it ends by itself when there is no more."""
+        with suppress(OSError), self._process:  # there may be something that it was not told
+            if not is_stuck and self._process.stdin is not None:
+                self._process.stdin.close()
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_MAX_END_S)
+            self._process.kill()
+
+
+class _Children:
+    """The child that is kept, for one thread at a time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.child: _Child | None = None
+        self._inherited: _Child | None = None
+
+    def close(self, *, is_stuck: bool = False) -> None:
+        child, self.child = self.child, None
+        if child is not None:
+            child.close(is_stuck=is_stuck)
+
+    def ask(self, language: str, source: bytes) -> bytes | None:
+        with self.lock:
+            if self.child is None:
+                self.child = _Child()
+            answer = None
+            try:
+                answer = self.child.ask(language, source)
+            finally:
+                if answer is None or self.child.bytes_left <= 0:
+                    self.close(is_stuck=answer is None)
+                if answer is None:
+                    _LOGGER.warning(
+                        "the parser of %s ended on a text of %s bytes", language, len(source)
+                    )
+            return answer
+
+    def forget(self) -> None:
+        """Leave the child to the process that this one was forked from."""
+        self.lock = threading.Lock()  # the other may be held by a thread that is not here
+        self._inherited, self.child = self.child, None  # to let go of it would be to end it
+
+
+_children: Final = _Children()
+atexit.register(_children.close)
+os.register_at_fork(after_in_child=_children.forget)
+
+
+def outline_in_child(language: str, source: bytes) -> Answer | None:
+    """Outline UTF-8 text of a language.
+
+    Returns:
+        ``None`` if the text is no program, if the parser died of it, or if no process of Python
+        can be started here (as in a frozen application).
+    """
+    if getattr(sys, "frozen", False) or not sys.executable:
+        return None
+    try:
+        answer = _children.ask(language, source)
+    except OSError:  # no more processes, say
+        return None
+    if answer is None or answer == b"null":
+        return None
+    entries, title, error_lines, parsed_bytes = json.loads(answer)
+    return Answer(Outlined([Entry(*entry) for entry in entries], title, error_lines), parsed_bytes)
