@@ -29,8 +29,8 @@ from toolbudget.storage._filesystem import (
     EntryKind,
     FileSystem,
     InspectableFileSystem,
-    RemovingFileSystem,
     ReadableFileSystem,
+    RemovingFileSystem,
     Status,
 )
 
@@ -41,8 +41,8 @@ __all__ = [
     "FileSystem",
     "InspectableFileSystem",
     "PosixFileSystem",
-    "RemovingFileSystem",
     "ReadableFileSystem",
+    "RemovingFileSystem",
     "Status",
     "close_quietly",
     "open_below",

@@ -11,8 +11,8 @@ __all__ = [
     "FileSystem",
     "Identity",
     "InspectableFileSystem",
-    "RemovingFileSystem",
     "ReadableFileSystem",
+    "RemovingFileSystem",
     "Status",
 ]
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Reference", "ReferenceBook", "ReferenceCheck"]
 
 _SHOWN_PATH: Final = re.compile(
-    r"Output too large \([^)\n]*\)\. Full output saved to: ([^\n]+)(?:\n|$)"
+    r"(?:Output too large \([^)\n]*\)|Old tool result cleared)\. "
+    r"Full output saved to: ([^\n]+)(?:\n|$)"
 )
 _CHUNK_BYTES: Final = 1024 * 1024
 _MAX_SHOWN_CHARS: Final = 1024
@@ -78,7 +79,7 @@ class ReferenceBook:
         """Take note of every replacement in a record of ours, which stands at ``where``."""
         self._check_file_names(record.raw, where)
         for entry in record.replacements:
-            self.replacements += 1
+            self.replacements += entry.kind == "tool-result"
             self._add(entry, record.inherited_from, where)
 
     def names(self) -> set[str]:
