@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolbudget.errors import ToolError, ToolInputError
+from toolbudget.errors import ConfigError, ToolError, ToolInputError
 from toolbudget.limits.display import shown
 from toolbudget.storage._numbers import check_whole_number
 from toolbudget.storage._session_files import STORED_NAME
@@ -40,6 +40,18 @@ class Stored(NamedTuple):
     def path(self) -> str:
         """Where this process reaches it."""
         return str(self.store.directory / self.name)
+
+    def is_named_by(self, path: str) -> bool:
+        """Whether a path is that of the file, or the one that the model was shown.
+
+        Compared as a whole: no part of a path that others have written is ever followed.
+        """
+        if path == self.path:
+            return True
+        try:
+            return path == self.store.shown_path(self.name)
+        except ConfigError:
+            return False
 
 
 class Reading:
@@ -234,8 +246,7 @@ class Reading:
         name = Path(reference).name
         if STORED_NAME.fullmatch(name):
             for stored in self._named(name):
-                # Compared as a whole: no part of a path that others have written is ever followed.
-                if reference in {stored.path, stored.store.shown_path(name)}:
+                if stored.is_named_by(reference):
                     return stored
         raise ToolError(f"not a stored result of this conversation: {shown(reference)}")
 
