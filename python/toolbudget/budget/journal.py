@@ -336,13 +336,10 @@ class Journal:
         """Return where the full text of an id's latest replaced result is."""
         return self._latest_files.get(tool_use_id)
 
-    def latest_files(self) -> dict[str, StoredFile]:
-        """Return where the full text of each id's latest replaced result is, in order."""
-        return dict(self._latest_files)
-
-    def stored_files(self) -> set[StoredFile]:
-        """Return every file that a record names."""
-        return {*self._files.values(), *self._latest_files.values()}
+    def stored_files(self) -> dict[StoredFile, str]:
+        """Return every file that a record names, in order, with its result's id."""
+        ids = {file: key.tool_use_id for key, file in self._files.items()}
+        return ids | {file: tool_use_id for tool_use_id, file in self._latest_files.items()}
 
     def _note_files(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
         for entry in entries:

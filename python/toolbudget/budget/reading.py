@@ -225,8 +225,10 @@ class Reading:
             source = stack.enter_context(self._open(self._find(tool_use_id), raw=False))
             yield tool_use_id, source
             return
-        for label, file in self._engine.latest_files().items():
+        for file, known_id in self._engine.stored_files().items():
             stored = Stored(self._store_of(file.session_id), file.name)
+            # An id that came again stands for its latest result.
+            label = known_id if self._engine.latest_file(known_id) == file else stored.path
             try:
                 source = stack.enter_context(self._open(stored, raw=False))
             except ToolError:
