@@ -384,12 +384,8 @@ class Journal:
         """Return where the full text of an id's latest replaced result is."""
         return self._files.latest(tool_use_id)
 
-    def latest_files(self) -> dict[str, StoredFile]:
-        """Return where the full text of each id's latest stored result is, in order."""
-        return self._files.latest_by_id()
-
-    def stored_files(self) -> set[StoredFile]:
-        """Return every file that a record names."""
+    def stored_files(self) -> dict[StoredFile, str]:
+        """Return every file that a record names, in order, with its result's id."""
         return self._files.all()
 
     def fingerprint(self, parts: tuple[str, ...]) -> Fingerprint:
