@@ -32,7 +32,8 @@ with Session.open("sessions", "smoke", limits=Limits(max_result_chars=100)) as s
 assert len(replaced["content"]) < 5000, replaced
 assert path is not None and path.read_text() == block["content"], path
 from toolbudget.pruning import outline_code, prune_by_relevance
-assert "lines 1-18 of 23" in prune_by_relevance("nothing of it\\n" * 20 + "the needles\\n" * 3, "needle")
+listing = "nothing of it\\n" * 20 + "the needles\\n" * 3
+assert "lines 1-18 of 23" in prune_by_relevance(listing, "needle")
 try:
     outline_code("package main", "go")
 except ValueError as error:
