@@ -83,8 +83,8 @@ def outline_preview(text: str, max_bytes: int) -> tuple[str, bool] | None:
 
     Returns:
         The preview, and whether anything was left out; the whole text if it fits. ``None`` if the
-        text is of no known language, declares nothing, the room is too small for one line of the
-        outline, or the extra ``code`` is not installed.
+        text is of no known language, declares nothing or is not understood, if the room is too
+        small for one line of the outline, or if the extra ``code`` is not installed.
 
     Raises:
         ConfigError: ``text`` is no text.
@@ -94,9 +94,9 @@ def outline_preview(text: str, max_bytes: int) -> tuple[str, bool] | None:
         >>> source = "import os\nimport re\n" + "def visit(node):\n    return node\n\n" * 20
         >>> print(outline_preview(source, 150)[0])
         [python outline of 62 lines, 700 bytes; left out: bodies, 1 import, 17 functions]
-        3-4   def visit(node)
-        6-7   def visit(node)
-        9-10  def visit(node)
+        3-4  def visit(node)
+        6-7  def visit(node)
+        9-10 def visit(node)
     """
     text = checked_text(text)
     language = guess_language(text)
