@@ -93,6 +93,9 @@ class Turn:
         if not isinstance(result, StageResult):
             raise RefusedStageError(f"stage gave no StageResult: {type(result).__name__}")
         before, after = context.messages, result.messages
+        if after is before:
+            self._report("unchanged", result)
+            return
         check_stage_result(before, after)
         difference = difference_of(before, after)
         if difference.first_index is None:
