@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
-from toolbudget._core.pure import Fingerprint, Key, Plan
+from toolbudget._core.pure import Adoption, Fingerprint, Key, Plan
 from toolbudget.budget.lineage import entries_by_home, parts_of
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.recorder import LockedLog, Recorder
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
+    from toolbudget.storage.result import StoredResult
     from toolbudget.storage.store import ResultStore
 
 __all__ = ["Journal", "StoredFile"]
@@ -130,6 +132,34 @@ class Journal:
         if recorder is not None:
             recorder.settle()
         return transaction
+
+    def adopt(
+        self, key: Key, replacement: str, stored: StoredResult
+    ) -> tuple[str, ContentReplacementRecord | None, list[Failure]]:
+        """Decide that a result is replaced whose full text is stored already.
+
+        Returns:
+            The replacement that holds, its entry unless it had been decided before, and what went
+            wrong.
+
+        Raises:
+            TranscriptError: With ``strict``: it could not be recorded.
+        """
+        file = StoredFile(self._session_id, PurePath(stored.path).name, stored.digest)
+
+        def make_plan() -> Plan:
+            if key.fingerprint in self.state.decisions_about(key.tool_use_id):
+                return Plan()
+            self._files[key] = file
+            return Plan(adoptions=[Adoption(key, replacement)])
+
+        done = self.transact(make_plan, keeps_failed=False)
+        if not done.plan.adoptions:
+            earlier = self.state.decisions_about(key.tool_use_id)[key.fingerprint]
+            return replacement if earlier is None else earlier, None, done.failures
+        entry = self.entry(key, replacement)
+        self._note_files([entry], self._session_id)
+        return replacement, entry, done.failures
 
     @property
     def owes_records(self) -> bool:

@@ -15,10 +15,10 @@ from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
-from toolbudget.budget.requests import Requests
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
 from toolbudget.budget.state import ContentReplacementState
+from toolbudget.budget.streams import Streams
 from toolbudget.continuation.turn import TurnBudget
 from toolbudget.errors import ConfigError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
@@ -40,7 +40,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session(Requests):
+class Session(Streams):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.

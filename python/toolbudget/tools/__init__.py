@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from toolbudget.tools._bash import BashResult, BashTool, abash, bash, bash_tool
 from toolbudget.tools.definition import Parameter, Tool, ToolResult, tool
 
-__all__ = ["Parameter", "Tool", "ToolResult", "tool"]
+__all__ = [
+    "BashResult",
+    "BashTool",
+    "Parameter",
+    "Tool",
+    "ToolResult",
+    "abash",
+    "bash",
+    "bash_tool",
+    "tool",
+]
