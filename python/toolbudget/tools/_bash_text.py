@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,7 @@ _STDERR_PERCENT: Final = 25
 # With the path and the frame it stays below what is known as a reference by its form.
 WHOLE_IN_FRAME_BYTES: Final = 12_000
 _SIGNAL_OFFSET: Final = 128
+_LINE_NUMBER: Final = re.compile(r"\A[0-9]+:")
 _NOT_SHOWN: Final = "(not shown: the redact hook failed)"
 
 
@@ -140,9 +142,14 @@ def _body(output: Output, data: bytes | None, form: Form) -> list[str]:
     else:
         preview = _both_ends(output.both, room_bytes, form.redact)
         label = "Preview (the beginning and the end):" if is_stored else "Not stored; what is kept:"
-    is_seen = all(line.strip() in preview for line in errors.splitlines())
-    told = [] if is_seen else ["", "Last lines of stderr:", errors]
+    told = [] if _shows(preview, errors) else ["", "Last lines of stderr:", errors]
     return [*told, "", label, preview]
+
+
+def _shows(preview: str, lines: str) -> bool:
+    """Tell whether all of these lines are lines of a preview, which may number them."""
+    shown = {_LINE_NUMBER.sub("", line).strip() for line in preview.split("\n")}
+    return all(line.strip() in shown for line in lines.split("\n"))
 
 
 def _last_errors(output: Output, room_bytes: int, redact: Callable[[str], str]) -> str:
