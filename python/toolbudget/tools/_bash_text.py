@@ -142,7 +142,7 @@ def _body(output: Output, data: bytes | None, form: Form) -> list[str]:
     else:
         preview = _both_ends(output.both, room_bytes, form.redact)
         label = "Preview (the beginning and the end):" if is_stored else "Not stored; what is kept:"
-    told = [] if _shows(preview, errors) else ["", "Last lines of stderr:", errors]
+    told = [] if not errors or _shows(preview, errors) else ["", "Last lines of stderr:", errors]
     return [*told, "", label, preview]
 
 

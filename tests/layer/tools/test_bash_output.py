@@ -99,6 +99,7 @@ def test_last_lines_of_stderr_are_always_shown() -> None:
     assert result.stderr == "warning: old\ncannot open it\n"
     flood = bash("seq -f 'E%.0f' 400000 >&2; seq 400000", store=MemoryStore())
     assert "\nE400000\n" in body_of(flood.text, "Last lines of stderr")
+    assert "stderr" not in bash("seq 900000", store=MemoryStore()).text
     both = bash("seq 400000; echo cannot open it >&2", store=MemoryStore())
     assert both.text.count("cannot open it") == 1
     assert len(flood.text) < 5_000
