@@ -98,6 +98,11 @@ class Engine:
         with self._lock:
             return self._journal.latest_file(tool_use_id)
 
+    def stored_files(self) -> dict[StoredFile, str]:
+        """Return every file that a record names, in order, with its result's id."""
+        with self._lock:
+            return self._journal.stored_files()
+
     def apply_records(self, records: Iterable[ParsedRecord]) -> None:
         """Take over what records say."""
         with self._deciding():

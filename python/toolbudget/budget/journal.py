@@ -136,11 +136,9 @@ class Journal:
     def adopt(
         self, key: Key, replacement: str, stored: StoredResult
     ) -> tuple[str, ContentReplacementRecord | None, list[Failure]]:
-        """Decide that a result is replaced whose full text is stored already.
+        """Decide that a result is replaced whose full text is stored already; return what holds.
 
-        Returns:
-            The replacement that holds, its entry unless it had been decided before, and what went
-            wrong.
+        That is the replacement, its entry unless it had been decided before, and what went wrong.
 
         Raises:
             TranscriptError: With ``strict``: it could not be recorded.
@@ -365,6 +363,11 @@ class Journal:
     def latest_file(self, tool_use_id: str) -> StoredFile | None:
         """Return where the full text of an id's latest replaced result is."""
         return self._latest_files.get(tool_use_id)
+
+    def stored_files(self) -> dict[StoredFile, str]:
+        """Return every file that a record names, in order, with its result's id."""
+        ids = {file: key.tool_use_id for key, file in self._files.items()}
+        return ids | {file: tool_use_id for tool_use_id, file in self._latest_files.items()}
 
     def _note_files(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
         for entry in entries:

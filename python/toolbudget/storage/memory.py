@@ -51,6 +51,10 @@ class MemoryStore:
         """Return the path that is shown unless the plain name is taken."""
         return str(self.directory / (result_name(tool_use_id) + extension_of(is_json=is_json)))
 
+    def shown_path(self, file_name: str) -> str:
+        """Return the path of a result's file name as the model is shown it."""
+        return str(self.directory / file_name)
+
     def put(self, tool_use_id: str, content: Content) -> StoredResult:
         """Store one result.
 

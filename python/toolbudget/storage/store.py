@@ -121,6 +121,18 @@ class DirectoryStore:
         """
         return self._show(result_name(tool_use_id) + extension_of(is_json=is_json))
 
+    def shown_path(self, file_name: str) -> str:
+        """Return the path of a file of the directory as the model is shown it.
+
+        Raises:
+            ConfigError: ``display_path`` fails, or gives what cannot be shown.
+        """
+        return self._show(file_name)
+
+    def place_of(self, file_name: str) -> tuple[str, tuple[str, ...]]:
+        """Return the anchor, and the names that lead from it to a file of the directory."""
+        return str(self._anchor), (*self._names, file_name)
+
     def put(self, tool_use_id: str, content: Content) -> StoredResult:
         """Store one result; the same bytes again are success, other bytes get another name.
 
