@@ -132,6 +132,10 @@ class Journal:
             recorder.settle()
         return transaction
 
+    def note_file(self, key: Key, file: StoredFile) -> None:
+        """Say where the full text of a result is that is about to be decided."""
+        self._files.put(key, file)
+
     @property
     def is_strict(self) -> bool:
         """Whether a failure is raised before anything is handed out."""

@@ -18,7 +18,14 @@ EventKind: TypeAlias = Literal[
     "stored", "replaced", "reapplied", "kept", "skipped", "failed", "finished", "prefix_broken"
 ]
 Operation: TypeAlias = Literal[
-    "gate", "enforce", "enforce_json", "mark_seen", "withdraw", "clear_results", "check"
+    "gate",
+    "enforce",
+    "enforce_json",
+    "mark_seen",
+    "withdraw",
+    "clear_results",
+    "adopt_stored",
+    "check",
 ]
 Stage: TypeAlias = Literal["store", "record", "redact"]
 
@@ -106,7 +113,7 @@ class Event:
             ``PrefixGuard`` that found that less than before can be read from the cache.
         tool_use_id: The result it is about, if it is about one.
         operation: The method that was called: ``gate``, ``enforce``, ``enforce_json``,
-            ``mark_seen``, ``withdraw``, ``clear_results`` or ``check``.
+            ``mark_seen``, ``withdraw``, ``clear_results``, ``adopt_stored`` or ``check``.
         count: How many results it is about.
         size_bytes: Bytes that were written, for ``stored``.
         reasons: Numbers by reason, for ``skipped``.

@@ -47,6 +47,11 @@ class StoredFiles:
                 key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
                 self._by_key.setdefault(key, file)
 
+    def put(self, key: Key, file: StoredFile) -> None:
+        """Say where the full text of a result is."""
+        self._by_key[key] = file
+        self._latest[key.tool_use_id] = file
+
     def of(self, key: Key) -> StoredFile | None:
         """Return where the full text of a result is."""
         return self._by_key.get(key)
