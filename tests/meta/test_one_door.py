@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = Path(toolbudget.__file__).parent
 DOOR: Final = PACKAGE / "storage" / "_files.py"
-MODULES: Final = sorted(set(PACKAGE.rglob("*.py")) - {DOOR})
+# It lies below the storage, and reads one file that the user names, before there is any session.
+LIMITS_FILE: Final = PACKAGE / "limits" / "file.py"
+MODULES: Final = sorted(set(PACKAGE.rglob("*.py")) - {DOOR, LIMITS_FILE})
 # What of `os` reaches no file: names, environment, process.
 HARMLESS_OS: Final = {
     "P_PID",
