@@ -235,6 +235,11 @@ class PipelineMachine(RuleBasedStateMachine):
         assert messages[:stable] == chosen.sent[:stable], "a break that was not announced"
         answers = [place for place, each in enumerate(messages) if each["role"] == "assistant"]
         newest = messages[answers[-1] :] if answers else []
+        # An id that is used again, with the same text, is the same result as before.
+        unseen = [
+            each for each in results_in(newest) if not each["tool_use_id"].startswith("call_")
+        ]
+        assert not any("Old tool result cleared" in text_of(each["content"]) for each in unseen)
         exempt = {block["id"] for block in calls_in(newest[:1]) if block["name"] in EXEMPT}
         shown_chars = sum(
             len(text_of(block["content"]))
