@@ -8,7 +8,13 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget.storage._files import write_all
-from toolbudget.storage.encoding import Measured, Measurement, encode_content
+from toolbudget.storage.encoding import (
+    Measured,
+    Measurement,
+    encode_content,
+    encode_small,
+    measure_bytes,
+)
 
 if TYPE_CHECKING:
     from toolbudget.storage._files import FileSystem
@@ -60,6 +66,10 @@ class Aside:
 
     def write(self, content: Content) -> Measured:
         """Write all of the content and return its size and hash."""
+        small = encode_small(content)
+        if small is not None:
+            write_all(self._files, self.handle, small)
+            return measure_bytes(small)
         measurement = Measurement()
         for chunk in encode_content(content):
             write_all(self._files, self.handle, chunk)

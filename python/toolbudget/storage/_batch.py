@@ -128,6 +128,9 @@ class Batch:
         self._doubtful = doubtful
         self._opened: list[_Opened] = []
         self._placed: list[_Opened] = []
+        # Names are looked at before writing until one is free: what is stored again mostly comes
+        # as a whole. A name that is taken after all shows itself when it is linked.
+        self._expects_free_names = False
 
     def run(self, items: Iterable[Item]) -> None:
         """Place every item, or note its error."""
@@ -161,6 +164,12 @@ class Batch:
         return self._find_or_write(item)
 
     def _find_or_write(self, item: Item) -> _Opened:
+        if self._expects_free_names:
+            try:
+                return self._write_unseen(item)
+            except OSError:
+                # Where nothing can be written, the same bytes may still be there.
+                self._expects_free_names = False
         names = item.candidate_names()
         for name in names:
             found = self._find(name, item)
@@ -168,10 +177,17 @@ class Batch:
                 continue
             item.file_name = name
             if found == "nothing":
-                return self._write_aside(item, names)
+                written = self._write_aside(item, names)
+                self._expects_free_names = True
+                return written
             item.measured = found.measured
             return _Opened(item, names, found, found.identity)
         raise FileExistsError(errno.EEXIST, ALL_NAMES_TAKEN)
+
+    def _write_unseen(self, item: Item) -> _Opened:
+        names = item.candidate_names()
+        item.file_name = next(names)
+        return self._write_aside(item, names)
 
     def _find(self, name: str, item: Item) -> SameBytes | Literal["nothing", "other"]:
         return find_existing(
@@ -240,7 +256,7 @@ class Batch:
             try:
                 aside.link(item.file_name)
             except FileExistsError:
-                pass  # looked at below
+                self._expects_free_names = False  # looked at below
             else:
                 item.is_new = True
                 return

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from toolbudget.storage._files import close_quietly
-from toolbudget.storage.encoding import Measured, Measurement, encode_content
+from toolbudget.storage.encoding import (
+    Measured,
+    Measurement,
+    encode_content,
+    encode_small,
+    measure_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from toolbudget.storage._files import FileSystem
-    from toolbudget.storage._filesystem import Identity
+    from toolbudget.storage._filesystem import Identity, Status
     from toolbudget.storage.encoding import Content
 
 __all__ = ["EXHAUSTED", "SameBytes", "find_existing"]
@@ -70,6 +76,9 @@ def _compare(
     identity = status.identity
     if not status.is_regular or identity in doubtful:
         return None
+    small = encode_small(content)
+    if small is not None:
+        return _compare_small(files, handle, small, status)
     measurement = Measurement()
     offset = 0
     for chunk in encode_content(content):
@@ -80,6 +89,16 @@ def _compare(
     if _read(files, handle, 1, offset=offset) != b"":
         return None
     return SameBytes(handle, identity, measurement.result())
+
+
+def _compare_small(
+    files: FileSystem, handle: int, small: bytes, status: Status
+) -> SameBytes | None:
+    if status.size_bytes != len(small):
+        return None
+    if _read(files, handle, len(small), offset=0) != small:
+        return None
+    return SameBytes(handle, status.identity, measure_bytes(small))
 
 
 def _read(files: FileSystem, handle: int, size_bytes: int, *, offset: int) -> bytes | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from toolbudget.storage.line_reader import read_exactly
 from toolbudget.storage.log_file import Owner, explained
@@ -40,6 +40,12 @@ class Tail:
         """Whether a record with a valid checksum was read in it, or written to it, by its owner."""
         self._identity: Identity | None = None
         self.restart()
+
+    def __copy__(self) -> Self:
+        """Give a copy that goes on by itself; how it is done by default takes ten times as long."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
 
     def restart(self) -> None:
         """Forget what has been read."""
@@ -110,8 +116,8 @@ class Tail:
             size_bytes, continues = self._follow(handle)
         if not continues:
             self._begin_again()
-        elif size_bytes == self._offset:
-            self._seen_size_bytes = self._offset
+        if size_bytes == self._offset:
+            self._seen_size_bytes = size_bytes
             return
         parse = parse_foreign_line if is_foreign else parse_line
         has_ours = False
