@@ -11,6 +11,7 @@ import orjson
 from benches.bench_json import MEGABYTE, SHAPES, opened
 from benches.bodies import body
 from benches.measuring import Comparison, measure
+from toolbudget import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +22,11 @@ STEPS: Final = 4_000_000
 
 
 def test_another_thread(tmp_path: Path, note: Callable[[Comparison], None]) -> None:
-    """O1: a thread that counts, alone and beside one that never stops enforcing or decoding."""
+    """O1: a thread that counts, alone and beside one that never stops scanning or deciding.
+
+    A scan lets other threads run; what is decided about each result of it is looked up under the
+    interpreter's lock.
+    """
     request = body(20 * MEGABYTE, *SHAPES["10 x 4,000, kept"])
     # Another beginning each time: every byte is looked at.
     requests = [b'{"a":%d,' % number + request[1:] for number in (1, 10)]
@@ -34,6 +39,7 @@ def test_another_thread(tmp_path: Path, note: Callable[[Comparison], None]) -> N
 
     besides: dict[str, Callable[[], object]] = {
         "alone": lambda: stop.wait(0.01),
+        "beside scan_json": lambda: _core.scan_json(request),
         "beside enforce_json": enforce,
         "beside orjson.loads": lambda: orjson.loads(request),
     }
