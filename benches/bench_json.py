@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-from benches.bodies import HOSTILE, body, lines
+from benches.bodies import HOSTILE, body, growing, lines
 from toolbudget import Limits, Session, _core
 
 if TYPE_CHECKING:
@@ -100,6 +100,26 @@ def test_bodies(
     note_speed(f"{megabytes} MB, {shape}", len(request), seconds)
     assert orjson.loads(session.enforce_json(request)) == orjson.loads(expected)
     assert seconds["pipeline"] / seconds["again"] >= LEAST_RATIO
+
+
+@pytest.mark.parametrize("megabytes", [1, 20])
+@pytest.mark.parametrize("shape", ["10 x 4,000, kept", "10 x 400, kept"])
+def test_one_more_turn(
+    tmp_path: Path, note_speed: Callable[..., None], megabytes: int, shape: str
+) -> None:
+    """The main case of a running session: the body of the call before, and one turn more."""
+    rounds = ROUNDS if megabytes == 1 else 7
+    first, *grown = growing(megabytes * MEGABYTE, *SHAPES[shape], more=rounds)
+    session = opened(tmp_path, "a")
+    session.enforce_json(first)
+    requests = iter(grown)
+    works: dict[str, Callable[[], object]] = {
+        "one more turn": lambda: session.enforce_json(next(requests)),
+        "loads": lambda: orjson.loads(grown[rounds // 2]),
+    }
+    seconds = medians(works, rounds)
+    note_speed(f"{megabytes} MB, {shape}, one more turn", len(grown[rounds // 2]), seconds)
+    assert seconds["loads"] / seconds["one more turn"] >= LEAST_RATIO
 
 
 def test_lines(tmp_path: Path, note_speed: Callable[..., None]) -> None:

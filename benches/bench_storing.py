@@ -38,6 +38,7 @@ def test_storing(tmp_path: Path, note: Callable[[Comparison], None], count: int)
     }
     for level in LEVELS:
         ways[f"enforce, {level}"] = storing(enforce, level, messages)
+        ways[f"next turn, {level}"] = in_a_running_session(level, messages)
         if count <= MOST_GATED:
             ways[f"gate, {level}"] = storing(gate, level, messages)
     seconds = in_fresh_folders(tmp_path, ways, ROUNDS[count])
@@ -73,6 +74,21 @@ def storing(
             taken_s = measure(lambda: work(session, messages))
             stored = len(list((session.directory / "tool-results").iterdir()))
             assert stored == len(messages[1]["content"])
+        return taken_s
+
+    return run
+
+
+def in_a_running_session(level: Durability, messages: list[Any]) -> Callable[[Path], float]:
+    """Make the way that stores with a session which has stored, and so has its folders."""
+    before = turns(2, 1, RESULT_CHARS)[2:]
+
+    def run(folder: Path) -> float:
+        with opened(folder, level) as session:
+            session.enforce(before)
+            taken_s = measure(lambda: session.enforce([*before, *messages]))
+            stored = len(list((session.directory / "tool-results").iterdir()))
+            assert stored == 1 + len(messages[1]["content"])
         return taken_s
 
     return run

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any, Final
 
-__all__ = ["HOSTILE", "body", "lines"]
+__all__ = ["HOSTILE", "body", "growing", "lines"]
 
 _WORDS: Final = (
     "def ",
@@ -60,6 +60,19 @@ def body(size_bytes: int, results: int, chars: int) -> bytes:
     """Make a request of about so many bytes: turns of so many results of so many characters."""
     request = {"model": "m", "messages": _messages(size_bytes, results, chars)}
     return json.dumps(request, separators=(",", ":")).encode()
+
+
+def growing(size_bytes: int, results: int, chars: int, *, more: int) -> list[bytes]:
+    """Make a request of about so many bytes, and those of the turns after it, one turn longer each.
+
+    As a host sends them: what was in the one before stands unchanged in the next.
+    """
+    turn_bytes = results * (chars * 1.04 + 200)
+    messages = _messages(int(size_bytes + (more + 0.5) * turn_bytes), results, chars)
+    encoded = [json.dumps(message, separators=(",", ":")).encode() for message in messages]
+    first = len(messages) - 2 * more
+    counts = range(first, len(messages) + 1, 2)
+    return [b'{"model":"m","messages":[%s]}' % b",".join(encoded[:count]) for count in counts]
 
 
 def lines(size_bytes: int) -> bytes:

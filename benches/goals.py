@@ -188,6 +188,20 @@ def _small(name: str, bound_s: float) -> Goal:
     )
 
 
+def _beside(name: str) -> Goal:
+    return Goal(
+        number="O1",
+        measure=f"another thread: beside {name} of 20 MB / alone",
+        group="another thread",
+        name="bodies of 20 MB",
+        of=(f"beside {name}", "alone"),
+        is_bound="at most",
+        bound=1.05,
+        prototype=1.01,
+        limit="looking up decisions holds the lock" if name == "enforce_json" else "",
+    )
+
+
 def _storing(number: str, count: str, way: Way, bound: float, prototype: float) -> Goal:
     return Goal(
         number=number,
@@ -233,7 +247,10 @@ GOALS: Final = (
     _bytes("J3", f"20 MB, {_HALF}", ("pipeline", "segments"), 11, 12.5),
     _bytes("J4", f"1 MB, {_SMALL}", ("pipeline", "again"), 10, 11.0),
     _bytes("J7", "1 MB of records", ("loads", "again"), 15, 19),
+    _beside("scan_json"),
+    _beside("enforce_json"),
     _storing("F1", "10", "enforce, process", 1.6, 1.25),
+    _storing("F1", "10", "next turn, process", 1.6, 1.25),
     _storing("F1", "1,000", "enforce, process", 1.6, 1.7),
     _storing("F1", "1,000", "already there", 0.2, 0.17),
     _storing("F2", "1,000", "enforce, full", 5, 4.5),

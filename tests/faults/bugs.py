@@ -77,7 +77,7 @@ def _late(stack: ExitStack, _files: type[Any]) -> None:
 
     def append(locked: Any, line: bytes, *, header: bytes, sync: bool) -> tuple[int, bytes]:
         del line, header, sync
-        return locked._files.status(locked._handle).size_bytes, b""
+        return locked._files.status(locked.handle).size_bytes, b""
 
     stack.enter_context(mock.patch.object(log_file.LockedFile, "append", append))
 

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget.storage._files import write_all
-from toolbudget.storage.encoding import Measured, Measurement
+from toolbudget.storage.encoding import Measured, Measurement, measure_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,10 +59,13 @@ class Aside:
         """Whether nothing is left over even if the process dies."""
         return self._temporary_name is None
 
-    def write(self, chunks: Iterable[bytes]) -> Measured:
-        """Write all of a content and return its size and hash."""
+    def write(self, data: bytes | Iterable[bytes]) -> Measured:
+        """Write all of a content, as a whole or in chunks, and return its size and hash."""
+        if isinstance(data, bytes):
+            write_all(self._files, self.handle, data)
+            return measure_bytes(data)
         measurement = Measurement()
-        for chunk in chunks:
+        for chunk in data:
             write_all(self._files, self.handle, chunk)
             measurement.add(chunk)
         return measurement.result()

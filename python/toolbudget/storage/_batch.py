@@ -17,7 +17,13 @@ from toolbudget.storage._existing import (
 )
 from toolbudget.storage._files import close_quietly
 from toolbudget.storage._parallel import run_parallel
-from toolbudget.storage.encoding import Content, Measured, encode_content, measure_chunks
+from toolbudget.storage.encoding import (
+    Content,
+    Measured,
+    encode_content,
+    encode_small,
+    measure_chunks,
+)
 from toolbudget.storage.names import candidate_names
 
 if TYPE_CHECKING:
@@ -80,6 +86,11 @@ class Item:
         """Yield the bytes to store, anew with each call."""
         return encode_content(self.content)
 
+    def data(self) -> bytes | Iterator[bytes]:
+        """Return the bytes to store: as a whole if they are few, else chunk by chunk."""
+        small = encode_small(self.content)
+        return self.chunks() if small is None else small
+
     def take_aside(self, _directories: Directories) -> Aside | None:
         """Return a file that has been written there already, if there is one."""
         return None
@@ -136,6 +147,9 @@ class Batch:
         self._doubtful = doubtful
         self._opened: list[_Opened] = []
         self._placed: list[_Opened] = []
+        # Names are looked at before writing until one is free: what is stored again mostly comes
+        # as a whole. A name that is taken after all shows itself when it is linked.
+        self._expects_free_names = False
 
     def run(self, items: Iterable[Item]) -> None:
         """Place every item, or note its error."""
@@ -169,6 +183,12 @@ class Batch:
         return self._find_or_write(item)
 
     def _find_or_write(self, item: Item) -> _Opened:
+        if self._expects_free_names:
+            try:
+                return self._write_unseen(item)
+            except OSError:
+                # Where nothing can be written, the same bytes may still be there.
+                self._expects_free_names = False
         names = item.candidate_names()
         for name in names:
             found = self._find(name, item)
@@ -176,16 +196,23 @@ class Batch:
                 continue
             item.file_name = name
             if found == "nothing":
-                return self._write_aside(item, names)
+                written = self._write_aside(item, names)
+                self._expects_free_names = True
+                return written
             item.measured = found.measured
             return _Opened(item, names, found, found.identity)
         raise FileExistsError(errno.EEXIST, ALL_NAMES_TAKEN)
+
+    def _write_unseen(self, item: Item) -> _Opened:
+        names = item.candidate_names()
+        item.file_name = next(names)
+        return self._write_aside(item, names)
 
     def _find(self, name: str, item: Item) -> SameBytes | Literal["nothing", "other"]:
         return find_existing(
             self._files,
             name,
-            item.chunks(),
+            item.data(),
             parent=self._directories.results,
             doubtful=self._doubtful,
         )
@@ -197,7 +224,7 @@ class Batch:
             aside = create_aside(self._files, self._directories, allow_unnamed=self._allow_unnamed)
         try:
             if not is_written:
-                item.measured = aside.write(item.chunks())
+                item.measured = aside.write(item.data())
             # A file can come into doubt only by a sync of its name.
             is_name_synced = self._durability == "full"
             identity = self._files.status(aside.handle).identity if is_name_synced else None
@@ -252,7 +279,7 @@ class Batch:
             try:
                 aside.link(item.file_name)
             except FileExistsError:
-                pass  # looked at below
+                self._expects_free_names = False  # looked at below
             else:
                 item.is_new = True
                 return

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from toolbudget.storage._files import close_quietly
-from toolbudget.storage.encoding import Measured, Measurement
+from toolbudget.storage.encoding import Measured, Measurement, measure_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from toolbudget.storage._files import FileSystem
-    from toolbudget.storage._filesystem import Identity
+    from toolbudget.storage._filesystem import Identity, Status
 
 __all__ = ["EXHAUSTED", "SameBytes", "find_existing", "read_exactly"]
 
@@ -36,7 +36,7 @@ class SameBytes:
 def find_existing(
     files: FileSystem,
     name: str,
-    chunks: Iterable[bytes],
+    data: bytes | Iterable[bytes],
     *,
     parent: int,
     doubtful: Collection[Identity],
@@ -60,7 +60,7 @@ def find_existing(
         return "other"
     same: SameBytes | None = None
     try:
-        same = _compare(files, handle, chunks, doubtful=doubtful)
+        same = _compare(files, handle, data, doubtful=doubtful)
     finally:
         if same is None:
             close_quietly(files, handle)
@@ -68,15 +68,17 @@ def find_existing(
 
 
 def _compare(
-    files: FileSystem, handle: int, chunks: Iterable[bytes], *, doubtful: Collection[Identity]
+    files: FileSystem, handle: int, data: bytes | Iterable[bytes], *, doubtful: Collection[Identity]
 ) -> SameBytes | None:
     status = files.status(handle)
     identity = status.identity
     if not status.is_regular or identity in doubtful:
         return None
+    if isinstance(data, bytes):
+        return _compare_whole(files, handle, data, status)
     measurement = Measurement()
     offset = 0
-    for chunk in chunks:
+    for chunk in data:
         if _read(files, handle, len(chunk), offset=offset) != chunk:
             return None
         measurement.add(chunk)
@@ -84,6 +86,14 @@ def _compare(
     if _read(files, handle, 1, offset=offset) != b"":
         return None
     return SameBytes(handle, identity, measurement.result())
+
+
+def _compare_whole(files: FileSystem, handle: int, data: bytes, status: Status) -> SameBytes | None:
+    if status.size_bytes != len(data):
+        return None
+    if _read(files, handle, len(data), offset=0) != data:
+        return None
+    return SameBytes(handle, status.identity, measure_bytes(data))
 
 
 def _read(files: FileSystem, handle: int, size_bytes: int, *, offset: int) -> bytes | None:

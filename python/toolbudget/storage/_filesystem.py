@@ -61,6 +61,11 @@ class Entry(NamedTuple):
     modified_s: float
     """Seconds since the epoch."""
 
+    @property
+    def identity(self) -> Identity:
+        """Which file it is, as of :attr:`Status.identity`."""
+        return self.device, self.inode
+
 
 class FileSystem(Protocol):
     """System calls, one per method; each raises ``OSError`` on failure. Handles are descriptors."""
@@ -129,6 +134,10 @@ class FileSystem(Protocol):
         """What the handle stands for."""
         ...
 
+    def look(self, name: str, *, parent: int) -> Entry:
+        """Say what stands under a name; neither opens nor follows it."""
+        ...
+
     def names(self, handle: int) -> list[str]:
         """The names in an open directory, in no particular order."""
         ...
@@ -160,10 +169,6 @@ class FileSystem(Protocol):
 
 class InspectableFileSystem(FileSystem, Protocol):
     """What a check of sessions asks beyond that; stores and transcripts do without it."""
-
-    def look(self, name: str, *, parent: int) -> Entry:
-        """Say what stands under a name; neither opens nor follows it."""
-        ...
 
     def change_mode(self, handle: int, mode: int) -> None:
         """Set the permission bits of an open file or directory."""

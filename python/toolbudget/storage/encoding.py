@@ -17,7 +17,9 @@ __all__ = [
     "Measured",
     "Measurement",
     "encode_content",
+    "encode_small",
     "is_stored_as_json",
+    "measure_bytes",
     "measure_chunks",
 ]
 
@@ -86,6 +88,30 @@ def encode_content(content: Content) -> Iterator[bytes]:
     """
     text = _only_text(content)
     return _encode_blocks(content) if text is None else _encode_text(text)
+
+
+def measure_bytes(stored: bytes) -> Measured:
+    """Return size and hash of stored bytes that are at hand as a whole.
+
+    Example:
+        >>> measure_bytes(b"text") == measure_chunks([b"text"])
+        True
+    """
+    return Measured(len(stored), xxhash.xxh3_128_hexdigest(stored))
+
+
+def encode_small(content: Content) -> bytes | None:
+    """Return the bytes that :func:`encode_content` yields if that is one chunk of plain text.
+
+    Example:
+        >>> encode_small("text"), encode_small([]), encode_small("x" * 2_000_000)
+        (b'text', None, None)
+    """
+    text = _only_text(content)
+    # Longer ones may be several chunks, by their characters.
+    if text is None or len(text) > _GATHERED_CHARS:
+        return None
+    return text.encode("utf-8", "surrogatepass")
 
 
 def measure_chunks(chunks: Iterable[bytes]) -> Measured:

@@ -21,11 +21,14 @@ from toolbudget.storage.records import encode_record, header_line
 from toolbudget.storage.tail import Tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeAlias
 
     from toolbudget.storage._files import Durability, FileSystem
     from toolbudget.storage.log_file import LockedFile
     from toolbudget.storage.records import ParsedRecord
+
+    _WayToRead: TypeAlias = Callable[[Tail], Iterator[ParsedRecord]]
 
 __all__ = ["LockedLog", "RecordLog"]
 
@@ -186,14 +189,7 @@ class RecordLog:
         log_file = self._both.transcript.log_file
         if self._force_sidecar and log_file.identity() is None:
             return None
-        if log_file.owner() is Owner.ANOTHER:
-            return None
-        locked = held.enter_context(log_file.locked())
-        if locked.owner() is not Owner.ANOTHER:
-            return locked
-        # Another program has begun to write it while this waited for the lock.
-        held.close()
-        return None
+        return held.enter_context(log_file.locked_unless_foreign())
 
 
 class LockedLog:
@@ -233,7 +229,7 @@ class LockedLog:
         Raises:
             TranscriptError: A file cannot be read or is no regular file.
         """
-        return list(self._both.read(from_start=False, wait_for_writers=False))
+        return list(self._both.read_locked(self._transcript, self._sidecar, from_start=False))
 
     def read_all(self) -> list[ParsedRecord]:
         """Every record, whatever has been read before.
@@ -241,7 +237,7 @@ class LockedLog:
         Raises:
             TranscriptError: A file cannot be read or is no regular file.
         """
-        return list(self._both.read(from_start=True, wait_for_writers=False))
+        return list(self._both.read_locked(self._transcript, self._sidecar, from_start=True))
 
     def take_lost_records(self) -> bool:
         """Tell once whether records that were read before have gone with their file."""
@@ -292,11 +288,40 @@ class _BothFiles:
 
     def read(self, *, from_start: bool, wait_for_writers: bool) -> Iterator[ParsedRecord]:
         """Yield the records not yet read; if that ends early, none of them counts as read."""
+
+        def read(tail: Tail) -> Iterator[ParsedRecord]:
+            return tail.read(wait_for_writers=wait_for_writers)
+
+        return self._read((read, read), from_start=from_start)
+
+    def read_locked(
+        self, transcript: LockedFile | None, sidecar: LockedFile | None, *, from_start: bool
+    ) -> Iterator[ParsedRecord]:
+        """Do what :meth:`read` does by the handles of the locked files.
+
+        Without its lock the transcript is missing or foreign; the sidecar then was missing.
+        """
+
+        def read_transcript(tail: Tail) -> Iterator[ParsedRecord]:
+            if transcript is None:
+                return tail.read(wait_for_writers=False)
+            return tail.read_locked(transcript, is_foreign=False)
+
+        def read_sidecar(tail: Tail) -> Iterator[ParsedRecord]:
+            if sidecar is None:
+                return tail.read_nothing()
+            return tail.read_locked(sidecar, is_foreign=sidecar.owner() is Owner.ANOTHER)
+
+        return self._read((read_transcript, read_sidecar), from_start=from_start)
+
+    def _read(
+        self, ways: tuple[_WayToRead, _WayToRead], *, from_start: bool
+    ) -> Iterator[ParsedRecord]:
         transcript, sidecar = copy(self.transcript), copy(self.sidecar)
-        for tail in (transcript, sidecar):
+        for tail, read in zip((transcript, sidecar), ways, strict=True):
             if from_start:
                 tail.restart()
-            for record in tail.read(wait_for_writers=wait_for_writers):
+            for record in read(tail):
                 if self._is_ours(record, is_in_transcript=tail is transcript):
                     tail.holds_own_records |= record.is_ours
                     yield record

@@ -177,6 +177,9 @@ def encode_record(record: Mapping[str, object]) -> bytes:
     return b'%b,"check":"%b"}\n' % (checked, _checksum(checked))
 
 
+# One for all calls: `json.dumps` would make one at each.
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
 HEADER_PREFIX: Final = b'{"type":"toolbudget-session","version":1,"sessionId":'
 """What every header of this version begins with."""
 
@@ -302,7 +305,7 @@ def _checksum(data: bytes) -> bytes:
 
 def _encode_json(value: Mapping[str, object] | str) -> bytes:
     try:
-        text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        text = _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise TranscriptError(f"record cannot be written as JSON: {error}") from error
     return text.encode("ascii")

@@ -248,16 +248,24 @@ class DirectoryStore:
     def _open_directories(self) -> Directories:
         """Open the directory and the one above it, once their names are as durable as asked for."""
         if self._durability != "full":
-            return self._open_chain(sync_existing=False)[0]
+            return self._open_chain(sync_existing=False)
         if self._anchored is not None:
-            directories, identity = self._open_chain(sync_existing=False)
-            if identity == self._anchored:
+            directories = self._open_chain(sync_existing=False)
+            if self._identity_of(directories) == self._anchored:
                 return directories
             self._close(directories)
-        directories, self._anchored = self._open_chain(sync_existing=True)
+        directories = self._open_chain(sync_existing=True)
+        self._anchored = self._identity_of(directories)
         return directories
 
-    def _open_chain(self, *, sync_existing: bool) -> tuple[Directories, Identity]:
+    def _identity_of(self, directories: Directories) -> Identity:
+        try:
+            return self._files.status(directories.results).identity
+        except BaseException:
+            self._close(directories)
+            raise
+
+    def _open_chain(self, *, sync_existing: bool) -> Directories:
         *names_above, name = self._names
         above = open_chain(
             self._files,
@@ -267,7 +275,6 @@ class DirectoryStore:
             durability=self._durability,
             sync_existing=sync_existing,
         )
-        results: int | None = None
         try:
             results = open_below(
                 self._files,
@@ -277,10 +284,8 @@ class DirectoryStore:
                 durability=self._durability,
                 sync_existing=sync_existing,
             )
-            return Directories(results, above), self._files.status(results).identity
+            return Directories(results, above)
         except BaseException:
-            if results is not None:
-                close_quietly(self._files, results)
             close_quietly(self._files, above)
             raise
 

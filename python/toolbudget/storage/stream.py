@@ -72,6 +72,10 @@ class StreamedItem(Item):
             yield chunk
             offset += wanted_bytes
 
+    def data(self) -> Iterator[bytes]:
+        """Yield the bytes: there is no text of them."""
+        return self.chunks()
+
     def take_aside(self, directories: Directories) -> Aside | None:
         """Return the file, unless another directory has come into the place of the one it is in."""
         if self._is_taken or self._files.status(directories.results).identity != self._directory:
