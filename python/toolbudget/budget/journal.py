@@ -76,6 +76,8 @@ class Journal:
         self._marked_seen: set[Key] = set()
         self._files: dict[Key, StoredFile] = {}
         self._latest_files: dict[str, StoredFile] = {}
+        # Forms of previews with their versions, as far as records name them.
+        self._styles: dict[Key, tuple[str, int]] = {}
 
     def apply_records(self, records: Iterable[ParsedRecord], *, are_own: bool = False) -> bool:
         """Take over what records say; tell whether there were any.
@@ -195,6 +197,7 @@ class Journal:
         self._marked_seen = set(parent._marked_seen)
         self._files = dict(parent._files)
         self._latest_files = dict(parent._latest_files)
+        self._styles = dict(parent._styles)
 
     def take_over(self, parent: ContentReplacementState, tool_use_ids: Collection[str]) -> None:
         """Fill gaps from a parent's replacements, for ids that occur; to be recorded next."""
@@ -314,6 +317,7 @@ class Journal:
     def entry(self, key: Key, replacement: str) -> ContentReplacementRecord:
         """Return the entry of a record about a replaced result."""
         file = self._files.get(key)
+        style, style_version = self._styles.get(key, (None, None))
         return ContentReplacementRecord(
             kind="tool-result",
             tool_use_id=key.tool_use_id,
@@ -322,6 +326,8 @@ class Journal:
             hash=key.fingerprint.hash,
             file=None if file is None else file.name,
             file_digest=None if file is None else file.digest,
+            style=style,
+            style_version=style_version,
         )
 
     def is_marked_seen(self, key: Key) -> bool:
@@ -338,6 +344,7 @@ class Journal:
 
     def _note_files(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
         for entry in entries:
+            self._note_style(entry)
             # A record is input: only a name that the store could have made is ever used as one.
             if entry.file is None or not _STORED_FILE_NAME.fullmatch(entry.file):
                 continue
@@ -346,6 +353,13 @@ class Journal:
             if entry.size is not None and entry.hash is not None:
                 key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
                 self._files.setdefault(key, file)
+
+    def _note_style(self, entry: ContentReplacementRecord) -> None:
+        if entry.style is None or entry.style_version is None:
+            return
+        if entry.size is not None and entry.hash is not None:
+            key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
+            self._styles.setdefault(key, (entry.style, entry.style_version))
 
     def fingerprint(self, parts: tuple[str, ...]) -> Fingerprint:
         """Fingerprint a text; one of the last enforced list is not hashed again."""

@@ -15,12 +15,13 @@ from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
 from toolbudget.cli.option_types import read_folder, read_limit
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.wording import printable
+from toolbudget.limits.environment import PREVIEW_STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolbudget.cli.source import Format
-    from toolbudget.limits import Unit
+    from toolbudget.limits import PreviewStyle, Unit
 
 __all__ = ["command"]
 
@@ -75,6 +76,11 @@ __all__ = ["command"]
     show_default=True,
     help="What the limits count; tokens are an estimate, with defaults of 12500 and 50000.",
 )
+@click.option(
+    "--preview-style",
+    type=click.Choice(PREVIEW_STYLES),
+    help="How previews are chosen; else TOOLBUDGET_PREVIEW_STYLE, else head.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
 def command(
     *,
@@ -88,6 +94,7 @@ def command(
     max_result_chars: float | None,
     max_message_chars: float | None,
     limit_unit: Unit,
+    preview_style: PreviewStyle | None,
     force: bool,
 ) -> int:
     """Store the large tool results of INPUT and replace them by previews.
@@ -113,6 +120,7 @@ def command(
         max_result_chars=max_result_chars,
         max_message_chars=max_message_chars,
         limit_unit=limit_unit,
+        preview_style=preview_style,
         force=force,
     )
     with _warnings_shown(), show_progress() as progress:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolbudget.cli.progress import Progress
     from toolbudget.cli.reading import Input
     from toolbudget.cli.source import Format, Source
-    from toolbudget.limits import LimitsArguments, Unit
+    from toolbudget.limits import LimitsArguments, PreviewStyle, Unit
 
 __all__ = ["ApplyOptions", "run"]
 
@@ -51,6 +51,7 @@ class ApplyOptions:
     max_result_chars: float | None = None
     max_message_chars: float | None = None
     limit_unit: Unit = "chars"
+    preview_style: PreviewStyle | None = None
     force: bool = False
 
     def limits(self) -> Limits:
@@ -64,6 +65,8 @@ class ApplyOptions:
             given["max_result_chars"] = self.max_result_chars
         if self.max_message_chars is not None:
             given["max_message_chars"] = self.max_message_chars
+        if self.preview_style is not None:
+            given["preview_style"] = self.preview_style
         return Limits.from_environment(**given)
 
     def declared_limits(self) -> dict[str, float]:
