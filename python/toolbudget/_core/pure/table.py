@@ -56,12 +56,15 @@ def table_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     Example:
         >>> rows = "".join(f"{n},name {n},{n * n}\n" for n in range(1_000))
         >>> print(table_preview("id,name,square\n" + rows, 240)[0])
-        [table, shown in part: 3 columns, 1,000 rows below the header; 22,589 bytes in all]
+        [table, shown in part: 3 columns, 1,000 rows below the header; 19,332 bytes in all]
         id,name,square
         0,name 0,0
         1,name 1,1
         2,name 2,4
-        [... 996 rows left out ...]
+        3,name 3,9
+        4,name 4,16
+        [... 993 rows left out ...]
+        998,name 998,996004
         999,name 999,998001
     """
     text = str.__str__(text)  # methods of a subclass take no part
