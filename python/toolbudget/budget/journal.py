@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.recorder import LockedLog, Recorder
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
+    from toolbudget.storage.session_lock import SessionLock
     from toolbudget.storage.store import ResultStore
 
 __all__ = ["Journal", "StoredFile"]
@@ -50,6 +51,7 @@ class Journal:
         state: The decisions so far.
         strict: Raise the first failure before anything is handed out.
         reader_hint: A line about the host's own reader.
+        lock: Taken when something is stored without a recorder, which has a lock of its own.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Journal:
         state: ContentReplacementState | None = None,
         strict: bool = False,
         reader_hint: str | None = None,
+        lock: SessionLock | None = None,
     ) -> None:
         """Begin with the decisions of ``state``."""
         self.state = ContentReplacementState() if state is None else state
@@ -72,6 +75,7 @@ class Journal:
         self._session_id = session_id
         self._strict = strict
         self._reader_hint = reader_hint
+        self._lock = lock
         # What `mark_seen` kept: the model has seen it before this library did.
         self._marked_seen: set[Key] = set()
         self._files: dict[Key, StoredFile] = {}
@@ -120,6 +124,8 @@ class Journal:
             self._note_redaction(transaction)
             return transaction
         if recorder is None:
+            if self._lock is not None and transaction.plan.choices:
+                self._lock.take(create=True)
             self._store(transaction)
         else:
             self._store_and_record(recorder, transaction, make_plan, marks_seen=marks_seen)

@@ -237,6 +237,7 @@ class Session(Requests):
             engine = self._engine.branch(journal, settings.policy)
             if not ephemeral:
                 home.begin(journal, self._home.session_id, settings.durability)
+                home.hold_what_exists(lock)
                 # Read back, so that the log knows how far it has been followed.
                 engine.apply_records(log.load())
             return type(self)(home, settings, log=log, lock=lock, engine=engine)

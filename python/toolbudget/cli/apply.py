@@ -72,9 +72,15 @@ __all__ = ["command"]
     "--unit",
     "limit_unit",
     type=click.Choice(["chars", "tokens", "bytes"]),
-    default="chars",
-    show_default=True,
-    help="What the limits count; tokens are an estimate, with defaults of 12500 and 50000.",
+    help="What the limits count, else what --config says, else chars; tokens are an estimate,"
+    " with defaults of 12500 and 50000.",
+)
+@click.option(
+    "--config",
+    "config_path",
+    metavar="FILE",
+    callback=read_folder,
+    help="Limits for what neither an option nor the environment sets; TOML, or JSON as .json.",
 )
 @click.option(
     "--preview-style",
@@ -93,7 +99,8 @@ def command(
     no_exempt: tuple[str, ...],
     max_result_chars: float | None,
     max_message_chars: float | None,
-    limit_unit: Unit,
+    limit_unit: Unit | None,
+    config_path: str | None,
     preview_style: PreviewStyle | None,
     force: bool,
 ) -> int:
@@ -120,6 +127,7 @@ def command(
         max_result_chars=max_result_chars,
         max_message_chars=max_message_chars,
         limit_unit=limit_unit,
+        config_path=config_path,
         preview_style=preview_style,
         force=force,
     )

@@ -28,6 +28,7 @@ from toolbudget.storage._filesystem import (
     EntryKind,
     FileSystem,
     InspectableFileSystem,
+    RemovingFileSystem,
     Status,
 )
 
@@ -38,6 +39,7 @@ __all__ = [
     "FileSystem",
     "InspectableFileSystem",
     "PosixFileSystem",
+    "RemovingFileSystem",
     "Status",
     "close_quietly",
     "open_below",
@@ -130,6 +132,9 @@ class PosixFileSystem:
 
     def unlink(self, name: str, *, parent: int) -> None:
         os.unlink(name, dir_fd=parent)
+
+    def remove_directory(self, name: str, *, parent: int) -> None:
+        os.rmdir(name, dir_fd=parent)
 
     def write(self, handle: int, data: bytes | memoryview) -> int:
         return os.write(handle, data)

@@ -11,6 +11,7 @@ __all__ = [
     "FileSystem",
     "Identity",
     "InspectableFileSystem",
+    "RemovingFileSystem",
     "Status",
 ]
 
@@ -169,4 +170,12 @@ class InspectableFileSystem(FileSystem, Protocol):
 
     def user(self) -> int:
         """Return the number of the user whose rights this process has."""
+        ...
+
+
+class RemovingFileSystem(InspectableFileSystem, Protocol):
+    """What a clean-up asks beyond that."""
+
+    def remove_directory(self, name: str, *, parent: int) -> None:
+        """Remove an empty directory."""
         ...
