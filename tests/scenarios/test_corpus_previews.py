@@ -62,6 +62,7 @@ def test_auto_picks_the_style_of_recorded_outputs(corpus: Path) -> None:
     expected = {
         "airports.csv": "table",
         "ansi-npm-install.raw": "salient",
+        "cpplint.txt": "salient",
         "dependency-check-report.json": "json",
         "django-test-run.txt": "salient",
         "docs-api-page.html": "head_tail",

@@ -58,6 +58,7 @@ _STATEMENT: Final = re.compile(
 )
 _LOG: Final = re.compile(
     rb"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}|[^ \t:]+:[0-9]+:"
+    rb"|[^ \t]+\([0-9,]+\): "
     rb"|.*\b(?:INFO|DEBUG|WARN|WARNING|ERROR|TRACE|FATAL|PASSED|FAILED)\b"
 )
 _PROSE: Final = re.compile(rb".*(?:[A-Za-z][A-Za-z'()-]*[,;:]? ){5}[A-Za-z]")
