@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 from toolbudget.budget.engine import Engine
-from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
@@ -125,7 +124,7 @@ class Session(Requests):
                 of the host's own has its own mapping.
             redact: Changes a text before it is stored or previewed; what is decided is about the
                 original.
-            on_event: Told of every replacement and every failure, after the fact.
+            on_event: Told of what each call did, after the fact; see ``Event``.
             strict: Raise failures instead of sending full content.
             unrecorded: What a result without a record is in the first enforcement of a resumed
                 conversation: ``"history"`` keeps what a later assistant message has answered,
@@ -381,5 +380,5 @@ class Session(Requests):
     ) -> tuple[dict[str, Any], EnforcementReport]:
         self._check_open()
         result, report = self._engine.gate(block, tool_name, declared_limit, caller)
-        announce(report, self._settings.on_event)
+        self._announce(report, "gate")
         return result, report

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -86,15 +85,25 @@ def to_json(sums: ReportSums) -> dict[str, object]:
 
 def tools_csv(sums: ReportSums) -> bytes:
     """Return the tools as CSV: a header and a row each; the name is empty without the call."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\r\n")
+    lines = _Lines()
+    writer = csv.DictWriter(lines, _COLUMNS, lineterminator="\r\n")
     writer.writeheader()
     for name, tool in tools_by_chars(sums):
         row = _tool_row(name, tool)
         # A cell that a spreadsheet would reckon with is shown as it is.
         shown = f"'{name}" if name and name[0] in "=+-@\t\r" else name or ""
         writer.writerow({**row, "tool": shown})
-    return text.getvalue().encode("utf-8", "backslashreplace")
+    return "".join(lines.written).encode("utf-8", "backslashreplace")
+
+
+class _Lines:
+    """Takes what is written; no file is needed for it."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.written.append(line)
 
 
 def _tool_row(name: str | None, tool: ToolSums) -> dict[str, object]:
