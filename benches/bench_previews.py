@@ -78,3 +78,20 @@ def test_json_preview(benchmark: BenchmarkFixture, core: ModuleType) -> None:
     preview, has_more = benchmark(core.json_preview, text, MAX_BYTES)
     assert has_more
     assert "items left out" in preview
+
+
+@pytest.mark.benchmark(group="table_preview")
+def test_table_preview(benchmark: BenchmarkFixture, core: ModuleType) -> None:
+    """Rows are counted, and the ends are cut."""
+    row = "12,a name,1.25,one two three\n"
+    text = "id,name,size,tags\n" + row * (LOG_BYTES // len(row))
+    preview, has_more = benchmark(core.table_preview, text, MAX_BYTES)
+    assert has_more
+    assert "rows left out" in preview
+
+
+@pytest.mark.benchmark(group="auto_preview")
+def test_auto_preview(benchmark: BenchmarkFixture, core: ModuleType, log: str) -> None:
+    """To tell the kind of a text costs little beside its preview."""
+    shown = benchmark(core.show_preview, (log,), MAX_BYTES, "auto")
+    assert shown.style == "salient"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         Enforcement,
         Partition,
         apply_tool_result_budget,
-        build_replacement,
         collect_candidates_by_message,
         enforce_tool_result_budget,
         maybe_persist_large_tool_result,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     )
     from toolbudget.budget.prefix_finding import PrefixFinding
     from toolbudget.budget.prefix_guard import PrefixGuard
-    from toolbudget.budget.preview import Preview, generate_preview
+    from toolbudget.budget.preview import Preview, build_replacement, generate_preview
     from toolbudget.budget.reconstruct import (
         provision_content_replacement_state,
         reconstruct_content_replacement_state,
@@ -84,7 +83,6 @@ _HOMES = {
         "Enforcement",
         "Partition",
         "apply_tool_result_budget",
-        "build_replacement",
         "collect_candidates_by_message",
         "enforce_tool_result_budget",
         "maybe_persist_large_tool_result",
@@ -93,7 +91,7 @@ _HOMES = {
     ),
     "budget.prefix_finding": ("PrefixFinding",),
     "budget.prefix_guard": ("PrefixGuard",),
-    "budget.preview": ("Preview", "generate_preview"),
+    "budget.preview": ("Preview", "build_replacement", "generate_preview"),
     "budget.reconstruct": (
         "provision_content_replacement_state",
         "reconstruct_content_replacement_state",

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 _NOTE = re.compile(
-    r"\n\[\.\.\. ([0-9,]+) of ([0-9,]+) lines left out; ([0-9,]+) bytes in all \.\.\.\]\n"
+    r"\n\[\.\.\. ([0-9,]+) of ([0-9,]+)"
+    r" (?:lines left out; ([0-9,]+) bytes in all|bytes left out) \.\.\.\]\n"
 )
 _FRAME_TAG = re.compile("</?persisted-output", re.IGNORECASE)
 
@@ -40,10 +41,13 @@ def show(core: ModuleType, text: str, max_bytes: int) -> Preview:
 
 
 def parts_of(preview: str) -> tuple[str, list[int], str]:
-    """Take a preview apart into its beginning, the numbers of its note, and its end."""
+    """Take a preview apart into its beginning, the numbers of its note, and its end.
+
+    They are lines left out, all lines and all bytes, or bytes left out and all bytes.
+    """
     note = _NOTE.search(preview)
     assert note
-    numbers = [int(number.replace(",", "")) for number in note.groups()]
+    numbers = [int(number.replace(",", "")) for number in note.groups() if number]
     return preview[: note.start()], numbers, preview[note.end() :]
 
 
@@ -73,16 +77,29 @@ def test_both_ends_are_shown(core: ModuleType, text: str, max_bytes: int) -> Non
     preview = show(core, text, max_bytes)
     if not preview.has_more:
         return
-    head, (left_out, lines, size_bytes), tail = parts_of(preview.text)
+    head, (left_out, *lines, size_bytes), tail = parts_of(preview.text)
     assert head
     assert tail
     # A tag that the cut divides is none in its part, so the escape is taken out of both.
     plain = text_oracle.make_wire_safe(text).replace("&lt;", "<")
     assert plain.startswith(head.replace("&lt;", "<"))
     assert plain.endswith(tail.replace("&lt;", "<"))
-    assert len(text.removesuffix("\n").split("\n")) == lines
     assert len(text.encode("utf-8", "surrogatepass")) == size_bytes
-    assert 0 <= left_out <= lines
+    if lines:
+        assert [len(text.removesuffix("\n").split("\n"))] == lines
+        assert 0 < left_out <= lines[0]
+    else:
+        # NUL takes one byte, and its sign three; so does the escape of a tag.
+        shown_bytes = len((head + tail).replace("&lt;", "<").encode())
+        nuls, entities = text.count("\x00"), text.count("&lt;")
+        missing = size_bytes - left_out - shown_bytes
+        assert -2 * nuls <= missing <= 3 * entities
+
+
+def test_bytes_are_counted_where_no_line_is_left_out(core: ModuleType) -> None:
+    """Of one huge line both ends are shown, and the note says how much of it is not."""
+    head, (left_out, size_bytes), tail = parts_of(show(core, "x" * 5_000_000, 2_000).text)
+    assert size_bytes == 5_000_000 == left_out + len(head) + len(tail)
 
 
 @given(

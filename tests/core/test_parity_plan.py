@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import UserDict, deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.core.harness import (
     user,
 )
 from tests.core.parity import assert_same, outcome
+from tests.core.test_show import STYLES, outline
 from tests.strategies import SdkObject, Text, any_text, hostile_text, message_lists, odd_values
 from toolbudget import _core
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from toolbudget._core.pure import PlanOptions
+    from toolbudget._core.pure import PlanOptions, PreviewStyle
 
 python = _core.load("python")
 native = _core.load("native")
@@ -41,10 +43,10 @@ def plan_with(core: ModuleType, messages: object, state: State, options: PlanOpt
     return outcome(core.plan, messages, state.known(core), options)
 
 
-@given(call=calls())
-def test_plans_are_the_same(call: Call) -> None:
+@given(call=calls(), style=st.sampled_from(STYLES))
+def test_plans_are_the_same(call: Call, style: PreviewStyle) -> None:
     """Every field of a plan, and every object in it, is what the reference gives."""
-    options = options_for(python, call.settings)
+    options = replace(options_for(python, call.settings), preview_style=style, outline=outline)
     expected = plan_with(python, call.messages, State.of(call.past), options)
     assert_same(expected, plan_with(native, call.messages, State.of(call.past), options))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 python = _core.load("python")
 native = _core.load("native")
 
-STYLES: Final = ("head_tail_preview", "json_preview", "salient_preview")
+STYLES: Final = ("head_tail_preview", "json_preview", "salient_preview", "table_preview")
 LIMITS_BYTES: Final = (0, 1, 100, 240, 500, 1_000, 2_000, 4_000)
 TEXTS = st.one_of(
     WORDY_LOGS,
@@ -35,6 +35,8 @@ def assert_same(text: str, max_bytes: int) -> None:
     for style in STYLES:
         expected = getattr(python, style)(text, max_bytes)
         assert expected == getattr(native, style)(text, max_bytes), style
+    chosen = python.show_preview((text,), max_bytes, "auto")
+    assert chosen == native.show_preview((text,), max_bytes, "auto")
 
 
 @given(text=TEXTS, max_bytes=st.sampled_from(LIMITS_BYTES) | st.integers(-9, 9_000))

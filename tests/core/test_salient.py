@@ -29,6 +29,11 @@ _NOTE = re.compile(
     r"\[([0-9,]+) of ([0-9,]+) lines shown \(number:text\), ([0-9,]+) left out;"
     r" ([0-9,]+) bytes in all\]"
 )
+# Where all lines are shown, but not all of them whole.
+_NOTE_OF_ALL = re.compile(
+    r"\[([0-9,]+) of ([0-9,]+) lines shown in part \(number:text\):"
+    r" ([0-9,]+) of ([0-9,]+) bytes\]"
+)
 _FRAME_TAG = re.compile("</?persisted-output", re.IGNORECASE)
 
 
@@ -57,11 +62,16 @@ class Page(NamedTuple):
 def read(preview: str) -> Page:
     """Read note and rows of a preview."""
     note, *rows = preview.split("\n")
-    match = _NOTE.fullmatch(note)
+    match = _NOTE.fullmatch(note) or _NOTE_OF_ALL.fullmatch(note)
     assert match, note
     shown, lines, left_out, size_bytes = (int(number.replace(",", "")) for number in match.groups())
     numbered = [row.partition(":") for row in rows]
     texts = [(int(number), text) for number, _, text in numbered]
+    if match.re is _NOTE_OF_ALL:
+        assert left_out == sum(len(text.encode()) for _, text in texts)
+        left_out = 0
+    else:
+        assert left_out > 0
     return Page(shown, lines, left_out, size_bytes, texts)
 
 

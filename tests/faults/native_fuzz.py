@@ -36,6 +36,7 @@ _TEXTS: Final = (
     "<persisted-output>\nsaved\n</persisted-output>",
     Text("t1" * 400),
 )
+_STYLES: Final = ("head", "head_tail", "salient", "json", "outline", "auto")
 _IDS: Final = ("t1", "t1", "t2", "", "\ud800", Text("t1"))
 _NUMBERS: Final = (0, 1, -1, 100, 2**31, 2**63, 2**64, -(2**127), 2**200, True, 0.5, math.inf)
 _BODIES: Final = tuple(
@@ -189,6 +190,8 @@ class _Maker:
             reader_hint=odd(None),
             redact=odd(self._random.choice((None, self.callback("redacted")))),
             rule=odd("running"),
+            preview_style=odd(self._random.choice(_STYLES)),
+            outline=odd(self._random.choice((None, self.callback(("outline", True))))),
         )
 
     def changes(self) -> list[Any]:
@@ -249,6 +252,16 @@ class _Maker:
                 [odd([self.number(), odd(3)]), odd(self.number()), odd(self.number())],
                 {},
             ),
+            "show_preview": lambda: (
+                [
+                    odd([odd(self.text()), odd(self.text())]),
+                    odd(self.number()),
+                    odd(self._random.choice(_STYLES)),
+                    odd(self._random.choice([None, lambda text, size: (text[:size], True)])),
+                ],
+                {},
+            ),
+            "table_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "utf8_length": lambda: ([odd(self.text())], {}),
             "totals_over": lambda: (
                 [odd([odd(GroupTotals(*(odd(n) for n in range(4))))]), odd(1.0), odd("visible")],

@@ -66,6 +66,8 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "rewrite_again": ((_MESSAGES, [Change(0, 0, "short")], []), {}),
     "salient_preview": ((_TEXT, 300), {}),
     "select_largest": (([10, 30, 20],), {"total": 60, "limit": math.inf}),
+    "show_preview": (([_TEXT], 300, "auto"), {}),
+    "table_preview": ((_TEXT, 300), {}),
     "totals_over": (([GroupTotals(fresh=9), GroupTotals()], 5, "visible"), {}),
     "utf8_length": ((_TEXT,), {}),
 }

@@ -48,3 +48,25 @@ def test_what_an_agent_looks_for_in_an_output_is_shown(corpus: Path, file: str, 
     """The line that sums a recorded output up, or says what failed, is shown."""
     text = (corpus / "tool_outputs" / file).read_bytes().decode()
     assert line in _core.salient_preview(text, 2_000)[0]
+
+
+def test_auto_picks_the_style_of_recorded_outputs(corpus: Path) -> None:
+    """P4: every recorded log is shown by its lines, and each other output by what it is."""
+    logs = sorted((corpus / "ci_logs").glob("*.log"))
+    files = [*logs, *sorted((corpus / "tool_outputs").glob("*.*"))]
+    texts = {file: file.read_bytes().decode("utf-8", "replace") for file in files}
+    styles = {
+        file.name: _core.show_preview((text,), 2_000, "auto").style for file, text in texts.items()
+    }
+    assert {styles[file.name] for file in logs} == {"salient"}
+    expected = {
+        "airports.csv": "table",
+        "ansi-npm-install.raw": "salient",
+        "cpplint.txt": "salient",
+        "dependency-check-report.json": "json",
+        "django-test-run.txt": "salient",
+        "docs-api-page.html": "head_tail",
+        "make-gcc-warnings.txt": "salient",
+        "pytest-one-failure.txt": "salient",
+    }
+    assert expected.items() <= styles.items()

@@ -18,8 +18,10 @@ from toolbudget._core.pure import (
     JsonScan,
     Known,
     Outline,
+    OutlinePreview,
     Plan,
     PlanOptions,
+    Shown,
     Survey,
     Unit,
 )
@@ -53,6 +55,8 @@ __all__ = [
     "salient_preview",
     "scan_json",
     "select_largest",
+    "show_preview",
+    "table_preview",
     "totals_over",
     "utf8_length",
 ]
@@ -249,6 +253,69 @@ def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
         999:test: ok
     """
 
+def table_preview(text: str, max_bytes: int) -> tuple[str, bool]:
+    r"""Show the header, the first and the last rows of a table, with a note on its size.
+
+    A table is a text whose first lines have the same number of cells, parted by tabs, commas,
+    semicolons or bars, and whose first line names them. A row is a line: one that is broken inside
+    quotes counts as several. Long rows are cut. A text that fits comes back whole, made wire-safe;
+    if it is no table, or with little room, its beginning is shown instead.
+
+    Args:
+        text: Any text; nothing of it is copied if it is ASCII, bounded pieces if not.
+        max_bytes: UTF-8 bytes that the preview may take, its notes included.
+
+    Returns:
+        The preview, and whether anything was left out.
+
+    Raises:
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> rows = "".join(f"{n},name {n},{n * n}\n" for n in range(1_000))
+        >>> print(table_preview("id,name,square\n" + rows, 240)[0])
+        [table, shown in part: 3 columns, 1,000 rows below the header; 19,332 bytes in all]
+        id,name,square
+        0,name 0,0
+        1,name 1,1
+        2,name 2,4
+        3,name 3,9
+        4,name 4,16
+        [... 993 rows left out ...]
+        998,name 998,996004
+        999,name 999,998001
+    """
+
+def show_preview(
+    parts: Iterable[str],
+    max_bytes: int,
+    style: str,
+    outline: OutlinePreview | None = None,
+) -> Shown:
+    r"""Show the text that ``parts`` make when they are joined, in a style.
+
+    A text that fits comes back whole. A style that has nothing better to show, or too little room,
+    shows the beginning. ``json`` shows tables as well. ``outline`` shows the beginning and the end
+    of what cannot be outlined. ``auto`` chooses by what the text begins with: ``json`` for JSON and
+    tables, ``outline`` for source code, ``salient`` for logs and other output line by line, and
+    ``head_tail`` for all else.
+
+    Args:
+        parts: The texts; they are joined for ``outline`` alone.
+        max_bytes: UTF-8 bytes that the preview may take, its notes included.
+        style: How to choose what is shown.
+        outline: Shows the outline of source code; without it there are none.
+
+    Raises:
+        MemoryError: There is no room for the preview.
+
+    Example:
+        >>> log = "test: ok\n" * 900 + "E   assert 1 == 2\n" + "test: ok\n" * 98
+        >>> shown = show_preview((log,), 240, "auto")
+        >>> shown.style, shown.text.splitlines()[1]
+        ('salient', '901:E assert 1 == 2')
+    """
+
 def select_largest(sizes: Iterable[int], total: int, limit: float) -> list[int]:
     """Choose what to take away so that ``total`` comes down to ``limit``.
 
@@ -305,6 +372,7 @@ def build_replacement(
     preview_bytes: int,
     reader_hint: str | None = None,
     size_bytes: int | None = None,
+    shown: Shown | None = None,
 ) -> str:
     r"""Build the exact string that stands in for ``text``.
 
@@ -316,6 +384,7 @@ def build_replacement(
         preview_bytes: Largest size of the preview in UTF-8 bytes; 0 leaves the preview out.
         reader_hint: A line about the host's own reader, behind the path line.
         size_bytes: UTF-8 bytes of ``text``, if they are known already.
+        shown: The preview; by default, and in the style ``head``, the beginning of ``text``.
 
     Raises:
         MemoryError: There is no room for the preview.

@@ -13,6 +13,7 @@ from toolbudget._core.pure.shape import text_parts
 from toolbudget.budget.aggregate import rewrite
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.journal import Journal
+from toolbudget.budget.outlines import outline_for
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.recorder import Recorder
 from toolbudget.budget.state import ContentReplacementState
@@ -26,7 +27,7 @@ from toolbudget.limits.defaults import DEFAULT_MESSAGE_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from toolbudget._core.pure import Accounting, Candidate, Plan, Unit
+    from toolbudget._core.pure import Accounting, Candidate, Plan, PreviewStyle, Unit
     from toolbudget.budget.report import EnforcementReport
     from toolbudget.storage.records import ContentReplacementRecord
     from toolbudget.storage.store import ResultStore
@@ -36,7 +37,6 @@ __all__ = [
     "Enforcement",
     "Partition",
     "apply_tool_result_budget",
-    "build_replacement",
     "collect_candidates_by_message",
     "enforce_tool_result_budget",
     "maybe_persist_large_tool_result",
@@ -85,6 +85,7 @@ def enforce_tool_result_budget(
     exempt_tools: Collection[str] = frozenset(),
     preview_bytes: int = PREVIEW_SIZE_BYTES,
     accounting: Accounting = "visible",
+    style: PreviewStyle = "head",
 ) -> Enforcement:
     """Apply the budget once, with a state that the host owns.
 
@@ -98,9 +99,10 @@ def enforce_tool_result_budget(
         exempt_tools: Tools that the limit does not touch.
         preview_bytes: Size of a preview in UTF-8 bytes.
         accounting: ``visible`` counts previews; ``originals`` does not.
+        style: How previews are chosen, as for ``Limits(preview_style=)``.
 
     Raises:
-        ConfigError: A limit cannot be used.
+        ConfigError: A limit or style cannot be used.
         InvalidMessageError: ``messages`` cannot be a message list.
 
     Example:
@@ -128,6 +130,7 @@ def enforce_tool_result_budget(
                 unit=unit,
                 preview_bytes=preview_bytes,
                 accounting=accounting,
+                preview_style=style,
             ),
         ),
     )
@@ -144,6 +147,7 @@ def apply_tool_result_budget(
     exempt_tools: Collection[str] = frozenset(),
     preview_bytes: int = PREVIEW_SIZE_BYTES,
     accounting: Accounting = "visible",
+    style: PreviewStyle = "head",
 ) -> list[Any]:
     """Apply the budget and record what it decided; without a state the feature is off.
 
@@ -157,9 +161,10 @@ def apply_tool_result_budget(
         exempt_tools: As for :func:`enforce_tool_result_budget`.
         preview_bytes: As for :func:`enforce_tool_result_budget`.
         accounting: As for :func:`enforce_tool_result_budget`.
+        style: As for :func:`enforce_tool_result_budget`.
 
     Raises:
-        ConfigError: A limit cannot be used.
+        ConfigError: A limit or style cannot be used.
         InvalidMessageError: ``messages`` cannot be a message list.
 
     Example:
@@ -180,7 +185,11 @@ def apply_tool_result_budget(
         store,
         exempt_tools,
         Limits(
-            max_message_chars=limit, unit=unit, preview_bytes=preview_bytes, accounting=accounting
+            max_message_chars=limit,
+            unit=unit,
+            preview_bytes=preview_bytes,
+            accounting=accounting,
+            preview_style=style,
         ),
     )
     return _enforce(messages, journal, options).messages
@@ -193,6 +202,7 @@ def maybe_persist_large_tool_result(
     limit: float,
     store: ResultStore,
     unit: Unit = "chars",
+    style: PreviewStyle = "head",
 ) -> dict[str, Any]:
     """Check one result when its tool has run, without any state (the gate).
 
@@ -202,12 +212,13 @@ def maybe_persist_large_tool_result(
         limit: What stays as it is, in the unit; ``math.inf`` exempts.
         store: Where a larger text goes.
         unit: What the limit counts: ``chars``, ``tokens`` (an estimate) or ``bytes`` (UTF-8).
+        style: How the preview is chosen, as for ``Limits(preview_style=)``.
 
     Returns:
         The same object, or a copy with a new ``content``.
 
     Raises:
-        ConfigError: ``limit`` is no positive number.
+        ConfigError: ``limit`` is no positive number, or ``style`` cannot be used.
 
     Example:
         >>> import toolbudget
@@ -217,7 +228,8 @@ def maybe_persist_large_tool_result(
         ... )["content"]
         '(Bash completed with no output)'
     """
-    policy = Policy(Limits(tools={tool_name: limit}, unit=unit), DeclaredLimits())
+    limits = Limits(tools={tool_name: limit}, unit=unit, preview_style=style)
+    policy = Policy(limits, DeclaredLimits())
     engine = Engine(Journal(store=store), policy, keeps_history=False)
     result, _ = engine.gate(block, tool_name, declared_limit=None, caller=None)
     return result
@@ -301,35 +313,6 @@ def select_fresh_to_replace(
     return [fresh[index] for index in core.select_largest(sizes, frozen_size + sum(sizes), limit)]
 
 
-def build_replacement(
-    text: str, path: str, *, preview_bytes: int = PREVIEW_SIZE_BYTES, style: str = "head"
-) -> str:
-    """Build the exact string that stands in for a text.
-
-    Args:
-        text: The full text.
-        path: Where the model can read it.
-        preview_bytes: Size of the preview in UTF-8 bytes; 0 leaves it out.
-        style: ``head``: the beginning of the text.
-
-    Raises:
-        TypeError: ``text`` is no text; bytes are not guessed at.
-        ConfigError: ``style`` is unknown.
-
-    Example:
-        >>> import toolbudget
-        >>> print(toolbudget.build_replacement("abc", "/results/t1.txt", preview_bytes=0))
-        <persisted-output>
-        Output too large (3 bytes). Full output saved to: /results/t1.txt
-        </persisted-output>
-    """
-    if not isinstance(text, str):
-        raise TypeError(f"text must be str, not {type(text).__name__}")
-    if style != "head":
-        raise ConfigError(f"style (argument) must be 'head': {style!r}")
-    return core.build_replacement(text, str(path), preview_bytes=preview_bytes)
-
-
 def _recorder_of(transcript: Transcript) -> Recorder:
     return Recorder(_TranscriptLog(transcript), session_id=transcript.session_id)
 
@@ -382,6 +365,8 @@ def _plan_options(store: ResultStore, exempt_tools: Collection[str], limits: Lim
         limit=limits.max_message_chars,
         unit=limits.unit,
         preview_bytes=limits.preview_bytes,
+        preview_style=limits.preview_style,
+        outline=outline_for(limits.preview_style),
         accounting=limits.accounting,
         expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),
         is_stored_as_json=is_json_content,

@@ -27,7 +27,7 @@ from toolbudget.budget.report import Failure
 from toolbudget.budget.storing import expected_path, is_json_content
 
 if TYPE_CHECKING:
-    from toolbudget._core.pure import Fingerprint, Unit
+    from toolbudget._core.pure import Fingerprint, OutlinePreview, PreviewStyle, Shown, Unit
     from toolbudget.budget.state import ContentReplacementState
     from toolbudget.storage.store import ResultStore
 
@@ -47,6 +47,8 @@ class GateOptions:
         unit: What the limit counts.
         is_exempt: The tool's limit is infinite.
         preview_bytes: Size of the preview.
+        preview_style: How the preview is chosen.
+        outline: Shows the outline of source code, for the styles that do.
         reader_hint: A line about the host's own reader.
         redact: Changes a text before it is stored or previewed.
     """
@@ -54,6 +56,8 @@ class GateOptions:
     limit: float
     is_exempt: bool
     preview_bytes: int
+    preview_style: PreviewStyle = "head"
+    outline: OutlinePreview | None = None
     unit: Unit = "chars"
     reader_hint: str | None = None
     redact: Callable[[str], str] | None = None
@@ -212,8 +216,18 @@ def _choose(
         preview_bytes=options.preview_bytes,
         replacement="",
         totals=GroupTotals(),
+        shown=_shown(texts, options),
     )
     choice.replacement = choice.build(choice.path, options.reader_hint)
     if len(choice.replacement) >= choice.size:
         return Verdict(block, "no_gain")
     return Verdict(block, None, choice=choice)
+
+
+def _shown(texts: tuple[str, ...], options: GateOptions) -> Shown | None:
+    """Show a text in the style that is asked for, if that shows more than its beginning."""
+    style = options.preview_style
+    if style == "head":
+        return None
+    shown = core.show_preview(texts, options.preview_bytes, style, options.outline)
+    return None if shown.style == "head" else shown

@@ -366,6 +366,7 @@ class Journal:
     def entry(self, key: Key, replacement: str) -> ContentReplacementRecord:
         """Return the entry of a record about a replaced result."""
         file = self._files.of(key)
+        style, style_version = self._files.style_of(key)
         return ContentReplacementRecord(
             kind=CLEARED if self.state.is_cleared(key) else "tool-result",
             tool_use_id=key.tool_use_id,
@@ -374,6 +375,8 @@ class Journal:
             hash=key.fingerprint.hash,
             file=None if file is None else file.name,
             file_digest=None if file is None else file.digest,
+            style=style,
+            style_version=style_version,
         )
 
     def is_marked_seen(self, key: Key) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from toolbudget._core.pure import PlanOptions
 from toolbudget.budget.gate import GateOptions
 from toolbudget.budget.once import OncePerText
+from toolbudget.budget.outlines import outline_for
 from toolbudget.budget.storing import expected_path, is_json_content
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Policy:
             is_exempt=self.limits.is_exempt(tool_name, declared),
             unit=self.limits.unit,
             preview_bytes=self.limits.preview_bytes,
+            preview_style=self.limits.preview_style,
+            outline=outline_for(self.limits.preview_style),
             reader_hint=self.limits.reader_hint,
             redact=None if self.redact is None else OncePerText(self.redact),
         )
@@ -53,6 +56,8 @@ class Policy:
         return PlanOptions(
             limit=self.limits.message_limit(),
             preview_bytes=self.limits.preview_bytes,
+            preview_style=self.limits.preview_style,
+            outline=outline_for(self.limits.preview_style),
             unit=self.limits.unit,
             accounting=self.limits.accounting,
             reader_hint=self.limits.reader_hint,

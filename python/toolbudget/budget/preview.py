@@ -1,14 +1,20 @@
-"""Previews as a plain function."""
+"""Previews and replacements as plain functions."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolbudget import _core as core
+from toolbudget.budget.outlines import outline_for
 from toolbudget.errors import ConfigError
 from toolbudget.limits import PREVIEW_SIZE_BYTES
+from toolbudget.limits.environment import PREVIEW_STYLES
+from toolbudget.limits.validation import choice
 
-__all__ = ["Preview", "generate_preview"]
+if TYPE_CHECKING:
+    from toolbudget.limits import PreviewStyle
+
+__all__ = ["Preview", "build_replacement", "generate_preview"]
 
 
 class Preview(NamedTuple):
@@ -48,3 +54,38 @@ def generate_preview(text: str, max_bytes: int = PREVIEW_SIZE_BYTES) -> Preview:
     if type(max_bytes) is not int or max_bytes < 0:
         raise ConfigError(f"max_bytes (argument) must be a whole number >= 0: {max_bytes!r}")
     return Preview(*core.cut_preview(text, max_bytes))
+
+
+def build_replacement(
+    text: str,
+    path: str,
+    *,
+    preview_bytes: int = PREVIEW_SIZE_BYTES,
+    style: PreviewStyle = "head",
+) -> str:
+    """Build the exact string that stands in for a text.
+
+    Args:
+        text: The full text.
+        path: Where the model can read it.
+        preview_bytes: Size of the preview in UTF-8 bytes; 0 leaves it out.
+        style: How the preview is chosen, as for ``Limits(preview_style=)``.
+
+    Raises:
+        TypeError: ``text`` is no text; bytes are not guessed at.
+        ConfigError: ``style`` is unknown, or needs packages that are not installed.
+
+    Example:
+        >>> import toolbudget
+        >>> print(toolbudget.build_replacement("abc", "/results/t1.txt", preview_bytes=0))
+        <persisted-output>
+        Output too large (3 bytes). Full output saved to: /results/t1.txt
+        </persisted-output>
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text must be str, not {type(text).__name__}")
+    choice(style, "style", PREVIEW_STYLES)
+    shown = None
+    if style != "head" and preview_bytes > 0:
+        shown = core.show_preview((text,), preview_bytes, style, outline_for(style))
+    return core.build_replacement(text, str(path), preview_bytes=preview_bytes, shown=shown)

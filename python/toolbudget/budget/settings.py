@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolbudget.budget.history import HISTORY_MODES
+from toolbudget.budget.outlines import outline_for
 from toolbudget.errors import ConfigError, InvalidMessageError
 from toolbudget.limits import Limits
 from toolbudget.storage.json_lines import survives_json
@@ -44,10 +45,12 @@ class Settings:
         """Refuse what could only fail later, in the middle of a conversation.
 
         Raises:
-            ConfigError: A hook or store cannot be called, or a choice is unknown.
+            ConfigError: A hook or store cannot be called, a choice is unknown, or a preview style
+                needs packages that are not installed.
         """
         if not isinstance(self.policy.limits, Limits):
             raise ConfigError(f"limits (argument) must be Limits: {self.policy.limits!r}")
+        outline_for(self.policy.limits.preview_style)
         if self.store is not None:
             _check_hook("store.put", getattr(self.store, "put", self.store))
         _check_hook("redact", self.policy.redact)

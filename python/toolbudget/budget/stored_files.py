@@ -34,10 +34,13 @@ class StoredFiles:
         """Begin without any, or with those of another conversation."""
         self._by_key: dict[Key, StoredFile] = {} if other is None else dict(other._by_key)
         self._latest: dict[str, StoredFile] = {} if other is None else dict(other._latest)
+        # Forms of previews with their versions, as far as records name them.
+        self._styles: dict[Key, tuple[str, int]] = {} if other is None else dict(other._styles)
 
     def note(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
         """Take over what entries of a record say about files in the folder of a session."""
         for entry in entries:
+            self._note_style(entry)
             # A record is input: only a name that the store could have made is ever used as one.
             if entry.file is None or not _STORED_FILE_NAME.fullmatch(entry.file):
                 continue
@@ -46,6 +49,17 @@ class StoredFiles:
             if entry.size is not None and entry.hash is not None:
                 key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
                 self._by_key.setdefault(key, file)
+
+    def _note_style(self, entry: ContentReplacementRecord) -> None:
+        if entry.style is None or entry.style_version is None:
+            return
+        if entry.size is not None and entry.hash is not None:
+            key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
+            self._styles.setdefault(key, (entry.style, entry.style_version))
+
+    def style_of(self, key: Key) -> tuple[str | None, int | None]:
+        """Return the form of a result's preview and its version, if a record names them."""
+        return self._styles.get(key, (None, None))
 
     def put(self, key: Key, file: StoredFile) -> None:
         """Say where the full text of a result is."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 
+from toolbudget._core.pure import STYLE_VERSIONS
 from toolbudget.budget.report import Failure
 from toolbudget.errors import StoreError
 from toolbudget.storage._paths import refuse_unshowable
@@ -38,7 +39,7 @@ class Replaced:
     @classmethod
     def of(cls, choice: Choice, replacement: str, stored: StoredResult) -> Replaced:
         """Make it with its entry."""
-        key = choice.key
+        key, shown = choice.key, choice.shown
         record = ContentReplacementRecord(
             kind="tool-result",
             tool_use_id=key.tool_use_id,
@@ -47,6 +48,8 @@ class Replaced:
             hash=key.fingerprint.hash,
             file=_as_path(stored.path).name,
             file_digest=stored.digest,
+            style=None if shown is None else shown.style,
+            style_version=None if shown is None else STYLE_VERSIONS[shown.style],
         )
         return cls(choice, replacement, stored, record)
 

@@ -15,12 +15,13 @@ from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
 from toolbudget.cli.option_types import read_folder, read_limit
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.wording import printable
+from toolbudget.limits.environment import PREVIEW_STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolbudget.cli.source import Format
-    from toolbudget.limits import Unit
+    from toolbudget.limits import PreviewStyle, Unit
 
 __all__ = ["command"]
 
@@ -81,6 +82,11 @@ __all__ = ["command"]
     callback=read_folder,
     help="Limits for what neither an option nor the environment sets; TOML, or JSON as .json.",
 )
+@click.option(
+    "--preview-style",
+    type=click.Choice(PREVIEW_STYLES),
+    help="How previews are chosen; else TOOLBUDGET_PREVIEW_STYLE, else head.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
 def command(
     *,
@@ -95,6 +101,7 @@ def command(
     max_message_chars: float | None,
     limit_unit: Unit | None,
     config_path: str | None,
+    preview_style: PreviewStyle | None,
     force: bool,
 ) -> int:
     """Store the large tool results of INPUT and replace them by previews.
@@ -121,6 +128,7 @@ def command(
         max_message_chars=max_message_chars,
         limit_unit=limit_unit,
         config_path=config_path,
+        preview_style=preview_style,
         force=force,
     )
     with _warnings_shown(), show_progress() as progress:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolbudget.cli.progress import Progress
     from toolbudget.cli.reading import Input
     from toolbudget.cli.source import Format, Source
-    from toolbudget.limits import LimitsArguments, Unit
+    from toolbudget.limits import LimitsArguments, PreviewStyle, Unit
 
 __all__ = ["ApplyOptions", "run"]
 
@@ -53,6 +53,7 @@ class ApplyOptions:
     max_message_chars: float | None = None
     limit_unit: Unit | None = None
     config_path: str | None = None
+    preview_style: PreviewStyle | None = None
     force: bool = False
 
     def limits(self) -> Limits:
@@ -68,6 +69,8 @@ class ApplyOptions:
             given["max_result_chars"] = self.max_result_chars
         if self.max_message_chars is not None:
             given["max_message_chars"] = self.max_message_chars
+        if self.preview_style is not None:
+            given["preview_style"] = self.preview_style
         if self.config_path is None:
             return Limits.from_environment(**given)
         limits = Limits.from_file(self.config_path, **given)

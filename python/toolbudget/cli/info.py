@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import click
 
 from toolbudget import _core
+from toolbudget.budget.outlines import has_outlines
 from toolbudget.cli.failure import EXIT_DONE
 from toolbudget.cli.wording import printable
 from toolbudget.cli.workspace import default_root
+from toolbudget.limits.environment import PREVIEW_STYLES
 from toolbudget.storage._files import POSIX, close_quietly
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ def command(*, as_json: bool) -> int:
         "Platform": platform.platform(),
         "Root": default_root(),
         "Files": _describe(capabilities),
+        "Previews": _describe_styles(),
     }
     for label, text in facts.items():
         click.echo(f"{label:<11}{printable(text)}")
@@ -121,8 +124,18 @@ def _as_json(capabilities: Capabilities) -> dict[str, object]:
         },
         "platform": platform.platform(),
         "default_root": default_root(),
+        "preview_styles": list(_usable_styles()),
         "capabilities": asdict(capabilities),
     }
+
+
+def _usable_styles() -> tuple[str, ...]:
+    return tuple(style for style in PREVIEW_STYLES if style != "outline" or has_outlines())
+
+
+def _describe_styles() -> str:
+    styles = ", ".join(_usable_styles())
+    return styles if has_outlines() else f"{styles}; outline needs the extra 'code'"
 
 
 def _why_this_core() -> str:

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Durability: TypeAlias = Literal["full", "data", "process"]
-PreviewStyle: TypeAlias = Literal["head"]
+PreviewStyle: TypeAlias = Literal["head", "head_tail", "salient", "json", "outline", "auto"]
 PREVIEW_STYLES: Final[tuple[PreviewStyle, ...]] = get_args(PreviewStyle)
 
 DURABILITY_VARIABLE: Final = "TOOLBUDGET_DURABILITY"

@@ -81,7 +81,10 @@ class Limits(_ReadsOverrides):
         preview_bytes: UTF-8 bytes of the original that a replacement shows at most; at least 1.
         accounting: ``"visible"`` counts replacements with their length, ``"originals"`` does not
             count them.
-        preview_style: How the preview is chosen; ``"head"`` shows the beginning.
+        preview_style: How the preview is chosen: ``"head"`` (the beginning), ``"head_tail"`` (the
+            beginning and the end), ``"salient"`` (the lines of a log that matter), ``"json"`` (the
+            shape of JSON, the first and last rows of a table), ``"outline"`` (what source code
+            declares; needs the extra ``code``) or ``"auto"`` (by what the text begins with).
         reader_hint: A line for the model that names the host's own reader of stored results, such
             as ``"Use read_result to see more"``. With ``None`` no tool is named.
         unit: What the limits count: ``"chars"`` (code points), ``"tokens"`` as

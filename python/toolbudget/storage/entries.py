@@ -39,6 +39,9 @@ class ContentReplacementRecord:
         hash: XXH3-128 of the replaced text, 32 hex digits; ``None`` together with ``size``.
         file: The bare name of the file in ``tool-results``, where known.
         file_digest: The digest of the stored bytes, where known.
+        style: The form of the preview in ``replacement``; ``None`` if it is nothing but the
+            beginning of the text, or not known.
+        style_version: Which version of that form made it; ``None`` together with ``style``.
 
     Example:
         >>> record = ContentReplacementRecord("tool-result", "toolu_1", "…", size=None, hash=None)
@@ -53,6 +56,8 @@ class ContentReplacementRecord:
     hash: str | None
     file: str | None = None
     file_digest: str | None = None
+    style: str | None = None
+    style_version: int | None = None
 
     def to_json(self) -> dict[str, object]:
         """The entry as it stands in a record; what is unknown is left out.
@@ -69,6 +74,8 @@ class ContentReplacementRecord:
             "hash": self.hash,
             "file": self.file,
             "fileDigest": self.file_digest,
+            "style": self.style,
+            "styleVersion": self.style_version,
         }
         return {key: value for key, value in entry.items() if value is not None}
 
@@ -115,7 +122,16 @@ def own_entry(value: object) -> ContentReplacementRecord | None:
         return None
     if not isinstance(file, str | None) or not isinstance(file_digest, str | None):
         return None
-    return replace(entry, size=size, hash=digest, file=_bare_name(file), file_digest=file_digest)
+    style, style_version = _style(value)
+    return replace(
+        entry,
+        size=size,
+        hash=digest,
+        file=_bare_name(file),
+        file_digest=file_digest,
+        style=style,
+        style_version=style_version,
+    )
 
 
 def fingerprinted_entry(value: object) -> Fingerprinted | None:
@@ -125,6 +141,14 @@ def fingerprinted_entry(value: object) -> Fingerprinted | None:
             return tool_use_id, size, digest
         case _:
             return None
+
+
+def _style(value: dict[str, object]) -> tuple[str, int] | tuple[None, None]:
+    """Read which form a preview has; what a later version may have written is no damage."""
+    style, version = value.get("style"), value.get("styleVersion")
+    if isinstance(style, str) and type(version) is int:
+        return style, version
+    return None, None
 
 
 def _is_size(value: object) -> TypeGuard[int]:

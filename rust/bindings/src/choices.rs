@@ -5,14 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyString, PyTuple};
-use toolbudget_core::Fingerprint;
+use toolbudget_core::{Fingerprint, Shown};
 
 use crate::classes::Classes;
 use crate::guard::guarded;
 use crate::items::position;
 use crate::own_candidate::OwnCandidate;
 use crate::totals::TotalsOfGroups;
-use crate::{number, text};
+use crate::{number, styles, text};
 
 /// A fresh result to be replaced, with all that its object is made of.
 pub(crate) struct ChoiceParts {
@@ -29,6 +29,8 @@ pub(crate) struct ChoiceParts {
     /// In WTF-8.
     pub(crate) replacement: Vec<u8>,
     pub(crate) group: usize,
+    /// The preview, if it is another one than the beginning of the text.
+    pub(crate) shown: Option<Shown>,
     pub(crate) followers: Vec<(OwnCandidate, usize)>,
 }
 
@@ -136,6 +138,7 @@ impl ChoiceParts {
             number::to_python(py, self.preview_bytes)?,
             text::from_wtf8(py, &self.replacement)?.into_any(),
             totals.get().object(py, self.group)?,
+            styles::optional(py, self.shown.as_ref())?,
             followers.into_any(),
         ];
         classes.choice.make(py, values)

@@ -13,7 +13,7 @@ pub(crate) struct Classes {
     pub(crate) chain: Py<PyType>,
     pub(crate) candidate: SlottedClass<9>,
     pub(crate) change: Py<PyType>,
-    pub(crate) choice: SlottedClass<8>,
+    pub(crate) choice: SlottedClass<9>,
     pub(crate) counter: SlottedClass<0>,
     pub(crate) fingerprint: Py<PyType>,
     pub(crate) fresh: SlottedClass<1>,
@@ -23,6 +23,7 @@ pub(crate) struct Classes {
     pub(crate) outline: Py<PyType>,
     pub(crate) plan: SlottedClass<11>,
     pub(crate) prepared: SlottedClass<4>,
+    pub(crate) shown: Py<PyType>,
     pub(crate) survey: SlottedClass<2>,
 }
 
@@ -37,7 +38,7 @@ const CANDIDATE: [&str; 9] = [
     "parts",
     "replacement",
 ];
-const CHOICE: [&str; 8] = [
+const CHOICE: [&str; 9] = [
     "key",
     "occurrences",
     "prepared",
@@ -45,6 +46,7 @@ const CHOICE: [&str; 8] = [
     "preview_bytes",
     "replacement",
     "totals",
+    "shown",
     "followers",
 ];
 const GROUP_TOTALS: [&str; 4] = ["frozen", "standing", "fresh", "gained"];
@@ -92,6 +94,7 @@ impl Classes {
                 class("Prepared")?,
                 ["fresh", "parts", "head", "_size_bytes"],
             )?,
+            shown: class("Shown")?.unbind(),
             survey: SlottedClass::new(class("Survey")?, ["groups", "skipped"])?,
         })
     }

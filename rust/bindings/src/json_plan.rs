@@ -16,6 +16,8 @@ use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
 use crate::number;
 use crate::options::PlanOptions;
+use crate::prepared::Prepared;
+use crate::styles;
 use crate::text;
 use crate::totals::TotalsOfGroups;
 
@@ -128,6 +130,8 @@ impl<'py> Writer<'_, 'py> {
         })?;
         let first = choice.occurrences[0];
         let (prepared, path) = self.prepared(first, &occurrences)?;
+        let source = self.knowledge.prepared(first).and_then(Prepared::source);
+        let shown = source.and_then(|source| source.shown_at(choice.preview_bytes));
         let values = [
             self.knowledge.key(first)?,
             occurrences.into_any(),
@@ -136,6 +140,7 @@ impl<'py> Writer<'_, 'py> {
             number::to_python(self.py, choice.preview_bytes)?,
             text::from_wtf8(self.py, &choice.replacement.text)?.into_any(),
             totals.get().object(self.py, choice.group)?,
+            styles::optional(self.py, shown)?,
             followers.into_any(),
         ];
         self.classes.choice.make(self.py, values)

@@ -101,6 +101,28 @@ mod _native {
     }
 
     #[pyfunction]
+    #[pyo3(signature = (text, max_bytes))]
+    fn table_preview<'py>(
+        text: &Bound<'py, PyString>,
+        max_bytes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
+        guarded(text.py(), || styles::table_preview(text, max_bytes))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (parts, max_bytes, style, outline=None))]
+    fn show_preview<'py>(
+        parts: &Bound<'py, PyAny>,
+        max_bytes: &Bound<'py, PyAny>,
+        style: &Bound<'py, PyAny>,
+        outline: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(parts.py(), || {
+            styles::show_preview(parts, max_bytes, style, outline)
+        })
+    }
+
+    #[pyfunction]
     #[pyo3(signature = (sizes, total, limit))]
     fn select_largest(
         sizes: &Bound<'_, PyAny>,
@@ -133,16 +155,19 @@ mod _native {
     }
 
     #[pyfunction]
-    #[pyo3(signature = (text, path, *, preview_bytes, reader_hint=None, size_bytes=None))]
+    #[pyo3(signature = (
+        text, path, *, preview_bytes, reader_hint=None, size_bytes=None, shown=None
+    ))]
     fn build_replacement<'py>(
         text: &Bound<'py, PyString>,
         path: &Bound<'py, PyAny>,
         preview_bytes: &Bound<'py, PyAny>,
         reader_hint: Option<&Bound<'py, PyAny>>,
         size_bytes: Option<&Bound<'py, PyAny>>,
+        shown: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyString>> {
         guarded(text.py(), || {
-            replacement::build(text, path, preview_bytes, reader_hint, size_bytes)
+            replacement::build(text, path, preview_bytes, reader_hint, size_bytes, shown)
         })
     }
 

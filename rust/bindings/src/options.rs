@@ -5,9 +5,12 @@ use std::cell::Cell;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Accounting, Budget, Options, PreviewSize, Rule, Unit, preview_window_chars};
+use toolbudget_core::{
+    Accounting, Budget, Options, PreviewSize, Rule, Style, Unit, preview_window_chars,
+};
 
 use crate::number;
+use crate::styles;
 use crate::text::Wtf8;
 
 /// `PlanOptions` as the core takes them, and the callbacks.
@@ -24,6 +27,9 @@ pub(crate) struct Callbacks<'py> {
     pub(crate) expected_path: Bound<'py, PyAny>,
     pub(crate) is_stored_as_json: Bound<'py, PyAny>,
     pub(crate) redact: Option<Bound<'py, PyAny>>,
+    pub(crate) style: Style,
+    /// Shows the outline of source code.
+    pub(crate) outline: Option<Bound<'py, PyAny>>,
     /// That of the replacement which was asked for last: the next one is for the same as a rule.
     preview_size: Cell<PreviewSize>,
 }
@@ -51,6 +57,8 @@ impl<'py> PlanOptions<'py> {
             expected_path: options.getattr(intern!(py, "expected_path"))?,
             is_stored_as_json: options.getattr(intern!(py, "is_stored_as_json"))?,
             redact: optional(options.getattr(intern!(py, "redact"))?),
+            style: styles::read_style(&options.getattr(intern!(py, "preview_style"))?)?,
+            outline: optional(options.getattr(intern!(py, "outline"))?),
             preview_size: Cell::new(PreviewSize::of(0)),
         };
         Ok(Self {

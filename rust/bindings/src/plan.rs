@@ -171,6 +171,7 @@ impl<'py> Writer<'_, 'py> {
         let Some((redacted, source)) = knowledge.take_source(*first) else {
             return Err(error::internal(self.py, "a choice was never built"));
         };
+        let shown = source.shown_at(choice.preview_bytes).cloned();
         let own = |&index: &usize| self.collected.candidate(index);
         let followers = choice.followers.iter();
         Ok(ChoiceParts {
@@ -184,6 +185,7 @@ impl<'py> Writer<'_, 'py> {
             preview_bytes: choice.preview_bytes,
             replacement: choice.replacement.text,
             group: choice.group,
+            shown,
             followers: followers
                 .map(|(index, group)| (own(index), *group))
                 .collect(),

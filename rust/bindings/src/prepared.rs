@@ -3,10 +3,11 @@
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Draft, Original, Replacement};
+use toolbudget_core::{Draft, Original, Replacement, Shown, ShownStyle, Style};
 
 use crate::error;
 use crate::options::{Callbacks, window_chars};
+use crate::styles;
 use crate::text::{self, PyText, Wtf8};
 
 /// A fresh result with the text that may be stored and shown.
@@ -25,6 +26,8 @@ pub(crate) struct Source<'py> {
     path_text: Wtf8<'py>,
     head: Wtf8<'py>,
     draft: Draft,
+    /// The preview that was made last in another style than that of the beginning, and its size.
+    shown: Option<(i128, Shown)>,
 }
 
 impl<'py> Prepared<'py> {
@@ -79,9 +82,12 @@ impl<'py> Prepared<'py> {
         callbacks: &Callbacks<'py>,
         preview_bytes: i128,
     ) -> PyResult<u64> {
-        let source = self.source_of(result, callbacks)?;
+        let source = self.source_of(result, callbacks, preview_bytes)?;
         let preview = callbacks.preview_size(preview_bytes);
-        Ok(source.draft.size_chars(source.head.as_bytes()?, &preview))
+        Ok(match source.shown_at(preview_bytes) {
+            Some(shown) => source.draft.size_chars_shown(shown, &preview),
+            None => source.draft.size_chars(source.head.as_bytes()?, &preview),
+        })
     }
 
     /// Builds the replacement with a preview of so many bytes.
@@ -91,11 +97,13 @@ impl<'py> Prepared<'py> {
         callbacks: &Callbacks<'py>,
         preview_bytes: i128,
     ) -> PyResult<Replacement> {
-        let source = self.source_of(result, callbacks)?;
+        let source = self.source_of(result, callbacks, preview_bytes)?;
         let original = source.original(callbacks)?;
-        let built = source
-            .draft
-            .build(&original, &callbacks.preview_size(preview_bytes));
+        let preview = callbacks.preview_size(preview_bytes);
+        let built = match source.shown_at(preview_bytes) {
+            Some(shown) => source.draft.build_shown(&original, &preview, shown),
+            None => source.draft.build(&original, &preview),
+        };
         built.map_err(error::out_of_memory)
     }
 
@@ -103,13 +111,20 @@ impl<'py> Prepared<'py> {
         &mut self,
         result: &Asked<'_, 'py>,
         callbacks: &Callbacks<'py>,
+        preview_bytes: i128,
     ) -> PyResult<&Source<'py>> {
+        let parts = self.redacted.as_deref().unwrap_or(result.parts);
         if self.source.is_none() {
-            let parts = self.redacted.as_deref().unwrap_or(result.parts);
             self.source = Some(Source::find(result, parts, callbacks)?);
         }
-        let source = self.source.as_ref();
-        source.ok_or_else(|| error::internal(callbacks.expected_path.py(), "a source is gone"))
+        let py = callbacks.expected_path.py();
+        let Some(source) = self.source.as_mut() else {
+            return Err(error::internal(py, "a source is gone"));
+        };
+        if callbacks.style != Style::Head && preview_bytes > 0 {
+            source.show(py, parts, callbacks, preview_bytes)?;
+        }
+        Ok(source)
     }
 }
 
@@ -148,7 +163,35 @@ impl<'py> Source<'py> {
             size_bytes,
             head,
             head_text,
+            shown: None,
         })
+    }
+
+    /// Makes the preview of such a size, unless it was the last one that was made.
+    fn show(
+        &mut self,
+        py: Python<'py>,
+        parts: &[Bound<'py, PyString>],
+        callbacks: &Callbacks<'py>,
+        preview_bytes: i128,
+    ) -> PyResult<()> {
+        if self
+            .shown
+            .as_ref()
+            .is_none_or(|(size, _)| *size != preview_bytes)
+        {
+            let outline = callbacks.outline.as_ref();
+            let shown = styles::shown(py, parts, preview_bytes, callbacks.style, outline)?;
+            self.shown = Some((preview_bytes, shown));
+        }
+        Ok(())
+    }
+
+    /// The preview of such a size, if it is another one than the beginning of the text.
+    pub(crate) fn shown_at(&self, preview_bytes: i128) -> Option<&Shown> {
+        let shown = self.shown.as_ref();
+        let (_, shown) = shown.filter(|(size, _)| *size == preview_bytes)?;
+        (shown.style != ShownStyle::Head).then_some(shown)
     }
 
     fn original<'a>(&'a self, callbacks: &'a Callbacks<'py>) -> PyResult<Original<'a>> {

@@ -2,12 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use toolbudget_core::{Original, Unit, preview_window_chars};
+use toolbudget_core::{Draft, Original, PreviewSize, Unit, preview_window_chars};
 
 use crate::classes::Classes;
 use crate::items::Items;
 use crate::text::{self, Wtf8};
-use crate::{error, number, options};
+use crate::{error, number, options, styles};
 
 /// Cuts the wire-safe form of `text`.
 pub(crate) fn cut_preview<'py>(
@@ -51,6 +51,7 @@ pub(crate) fn build<'py>(
     preview_bytes: &Bound<'py, PyAny>,
     reader_hint: Option<&Bound<'py, PyAny>>,
     size_bytes: Option<&Bound<'py, PyAny>>,
+    shown: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyString>> {
     let preview_bytes = number::saturating_i128(preview_bytes)?;
     let head = Wtf8::of(&text::head(text, options::window_chars(preview_bytes))?)?;
@@ -65,7 +66,12 @@ pub(crate) fn build<'py>(
         path: path.as_bytes()?,
         reader_hint: hint.as_ref().map(Wtf8::as_bytes).transpose()?,
     };
-    let replacement = original.build_replacement(preview_bytes);
+    let replacement = match shown.map(styles::of_python).transpose()? {
+        None => original.build_replacement(preview_bytes),
+        Some(shown) => Draft::of(&original, preview_bytes).and_then(|draft| {
+            draft.build_shown(&original, &PreviewSize::of(preview_bytes), &shown)
+        }),
+    };
     let replacement = replacement.map_err(error::out_of_memory)?;
     text::from_wtf8(text.py(), &replacement.text)
 }

@@ -60,11 +60,12 @@ pub fn head_tail_preview<S: Source + ?Sized>(
 
     let shown_breaks = memchr_iter(b'\n', head).count() + memchr_iter(b'\n', tail).count();
     let left_out = (counted.breaks - shown_breaks).saturating_sub(1);
-    Ok(join(
-        &make_wire_safe(head)?,
-        &counted.note(left_out),
-        &make_wire_safe(tail)?,
-    )?)
+    let note = if left_out == 0 {
+        counted.note_of_bytes(counted.size_bytes - head.len() - tail.len())
+    } else {
+        counted.note(left_out)
+    };
+    Ok(join(&make_wire_safe(head)?, &note, &make_wire_safe(tail)?)?)
 }
 
 /// What the note tells of the whole text.
@@ -96,6 +97,17 @@ impl Counted {
             "\n[... {} of {} lines left out; {} bytes in all ...]\n",
             with_commas(left_out),
             with_commas(self.lines),
+            with_commas(self.size_bytes)
+        )
+    }
+}
+
+impl Counted {
+    /// What is left out where something of every line is shown; no longer than other notes.
+    fn note_of_bytes(&self, left_out_bytes: usize) -> String {
+        format!(
+            "\n[... {} of {} bytes left out ...]\n",
+            with_commas(left_out_bytes),
             with_commas(self.size_bytes)
         )
     }

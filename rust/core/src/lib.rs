@@ -32,6 +32,7 @@ mod head_tail;
 mod ids;
 pub mod json;
 mod json_style;
+mod kind;
 mod limit;
 mod outline;
 mod plan;
@@ -39,8 +40,11 @@ mod preview;
 mod replacement;
 mod salient;
 mod select;
+mod shown;
 mod size;
+mod size_text;
 mod source;
+mod table;
 mod text;
 mod tokens;
 mod unit;
@@ -59,13 +63,15 @@ pub use outline::{Drawer, Outline};
 pub use plan::{Choice, Knowledge, Options, Plan, plan};
 pub use preview::{Preview, cut_preview, preview_window_chars};
 pub use replacement::{
-    Draft, Original, PreviewSize, REFERENCE_MAX_CHARS, Replacement, format_size,
-    is_framed_reference,
+    Draft, Original, PreviewSize, REFERENCE_MAX_CHARS, Replacement, is_framed_reference,
 };
 pub use salient::salient_preview;
 pub use select::select_largest;
+pub use shown::{Shown, ShownStyle, Style, show_preview};
 pub use size::{count_chars, pieces};
+pub use size_text::format_size;
 pub use source::Source;
+pub use table::table_preview;
 pub use text::Text;
 pub use tokens::TokenEstimator;
 pub use unit::{Measure, Unit};

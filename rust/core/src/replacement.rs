@@ -3,18 +3,22 @@
 use std::collections::TryReserveError;
 
 use crate::preview::{Cut, SafeHead};
+use crate::shown::{Shown, ShownStyle};
 use crate::size::{count_chars, is_continuation};
+use crate::size_text::SizeText;
 
 const OPENING: &str = "<persisted-output>\n";
 const SIZE: &[u8] = b"Output too large (";
 const PATH: &[u8] = b"). Full output saved to: ";
 const TITLE: &[u8] = b"\n\nPreview (first ";
+const OTHER_TITLE: &[u8] = b"\n\nPreview (";
+const OTHER_SIZE: &[u8] = b", at most ";
 const TITLE_END: &[u8] = b"):\n";
 const ELLIPSIS: &[u8] = b"\n...";
 const CLOSING: &str = "\n</persisted-output>";
 
 /// Of how many pieces of text a replacement is made.
-const MOST_PARTS: usize = 13;
+const MOST_PARTS: usize = 15;
 
 /// Every replacement is longer than this.
 pub(crate) const FRAME_CHARS: u64 =
@@ -185,8 +189,59 @@ impl Draft {
 
     fn chars_with(&self, cut: Cut<'_>, preview: &PreviewSize) -> u64 {
         let title = TITLE.len() + preview.label.as_bytes().len() + TITLE_END.len();
-        let ellipsis = if cut.has_more { ELLIPSIS.len() } else { 0 };
+        let ellipsis = ellipsis(cut.has_more).len();
         self.frame_chars + self.head.count_chars(cut) + (title + ellipsis) as u64
+    }
+
+    /// Characters that the replacement with a preview in another style has.
+    #[must_use]
+    pub fn size_chars_shown(&self, shown: &Shown, preview: &PreviewSize) -> u64 {
+        let label = [OTHER_TITLE, shown.style.label().as_bytes(), OTHER_SIZE];
+        let title = label.iter().map(|part| part.len()).sum::<usize>();
+        let title = title + preview.label.as_bytes().len() + TITLE_END.len();
+        let ellipsis = ellipsis(shown.preview.has_more).len();
+        self.frame_chars + count_chars(shown.preview.text.as_bytes()) + (title + ellipsis) as u64
+    }
+
+    /// Builds the replacement with a preview that was made in any style.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the text.
+    ///
+    /// ```
+    /// use toolbudget_core::{Draft, Original, PreviewSize, Style, show_preview};
+    ///
+    /// let text = "x".repeat(999);
+    /// let original =
+    ///     Original { head: text.as_bytes(), size_bytes: 999, path: b"/t", reader_hint: None };
+    /// let preview = PreviewSize::of(300);
+    /// let shown = show_preview(text.as_str(), 300, Style::HeadTail, |_| Ok(None))?;
+    /// let draft = Draft::of(&original, 300)?;
+    /// let built = draft.build_shown(&original, &preview, &shown)?;
+    /// assert_eq!(draft.size_chars_shown(&shown, &preview), built.size_chars);
+    /// let built = String::from_utf8_lossy(&built.text).into_owned();
+    /// assert!(built.contains("\nPreview (start and end, at most 300 bytes):\nxxx"));
+    /// # Ok::<(), std::collections::TryReserveError>(())
+    /// ```
+    pub fn build_shown(
+        &self,
+        original: &Original<'_>,
+        preview: &PreviewSize,
+        shown: &Shown,
+    ) -> Result<Replacement, TryReserveError> {
+        if preview.is_none() || shown.style == ShownStyle::Head {
+            return self.build(original, preview);
+        }
+        let mut parts = self.frame(original);
+        [parts[7], parts[8]] = [OTHER_TITLE, shown.style.label().as_bytes()];
+        [parts[9], parts[10]] = [OTHER_SIZE, preview.label.as_bytes()];
+        [parts[11], parts[12]] = [TITLE_END, shown.preview.text.as_bytes()];
+        parts[13] = ellipsis(shown.preview.has_more);
+        Ok(Replacement {
+            text: concatenate(&parts)?,
+            size_chars: self.size_chars_shown(shown, preview),
+        })
     }
 
     /// Builds the replacement with a preview of at most such a size; 0 leaves the preview out.
@@ -199,26 +254,37 @@ impl Draft {
         original: &Original<'_>,
         preview: &PreviewSize,
     ) -> Result<Replacement, TryReserveError> {
+        let mut parts = self.frame(original);
+        let mut size_chars = self.frame_chars;
+        if !preview.is_none() {
+            let cut = self.head.cut(original.head, in_memory(preview.bytes));
+            [parts[7], parts[8], parts[9]] = [TITLE, preview.label.as_bytes(), TITLE_END];
+            parts[10] = cut.text;
+            parts[11] = ellipsis(cut.has_more);
+            size_chars = self.chars_with(cut, preview);
+        }
+        Ok(Replacement {
+            text: concatenate(&parts)?,
+            size_chars,
+        })
+    }
+
+    /// All that does not depend on the preview, with room for it before the end.
+    #[inline]
+    fn frame<'a>(&'a self, original: &Original<'a>) -> [&'a [u8]; MOST_PARTS] {
         let mut parts: [&[u8]; MOST_PARTS] = [b""; MOST_PARTS];
         [parts[0], parts[1], parts[2]] = [OPENING.as_bytes(), SIZE, self.size.as_bytes()];
         [parts[3], parts[4]] = [PATH, original.path];
         if let Some(reader_hint) = original.reader_hint {
             [parts[5], parts[6]] = [b"\n", reader_hint];
         }
-        let mut size_chars = self.frame_chars;
-        if !preview.is_none() {
-            let cut = self.head.cut(original.head, in_memory(preview.bytes));
-            [parts[7], parts[8], parts[9]] = [TITLE, preview.label.as_bytes(), TITLE_END];
-            parts[10] = cut.text;
-            parts[11] = if cut.has_more { ELLIPSIS } else { b"" };
-            size_chars = self.chars_with(cut, preview);
-        }
-        parts[12] = CLOSING.as_bytes();
-        Ok(Replacement {
-            text: concatenate(&parts)?,
-            size_chars,
-        })
+        parts[14] = CLOSING.as_bytes();
+        parts
     }
+}
+
+const fn ellipsis(has_more: bool) -> &'static [u8] {
+    if has_more { ELLIPSIS } else { b"" }
 }
 
 /// No preview is larger than memory.
@@ -233,119 +299,6 @@ fn concatenate(parts: &[&[u8]]) -> Result<Vec<u8>, TryReserveError> {
         text.extend_from_slice(part);
     }
     Ok(text)
-}
-
-/// Writes a byte count for a reader: `812 bytes`, `82.3KB`, `2MB`.
-///
-/// Units are of 1024, with one decimal rounded half up on integers; `.0` is dropped.
-///
-/// ```
-/// use toolbudget_core::format_size;
-///
-/// assert_eq!(format_size(1_023), "1023 bytes");
-/// assert_eq!(format_size(84_275), "82.3KB");
-/// assert_eq!(format_size(2 << 20), "2MB");
-/// ```
-#[must_use]
-pub fn format_size(size_bytes: i128) -> String {
-    String::from_utf8_lossy(SizeText::of(size_bytes).as_bytes()).into_owned()
-}
-
-const GIGABYTE_BITS: u32 = 30;
-
-/// The unit that a size is written in, and which power of two it is.
-const fn unit_of(size_bytes: u32) -> (u32, &'static [u8]) {
-    match size_bytes {
-        ..0x400 => (0, b" bytes"),
-        0x400..0x10_0000 => (10, b"KB"),
-        0x10_0000..0x4000_0000 => (20, b"MB"),
-        0x4000_0000.. => (GIGABYTE_BITS, b"GB"),
-    }
-}
-
-/// What [`format_size`] writes, in ASCII and without an allocation.
-#[derive(Clone, Copy, Debug)]
-struct SizeText {
-    /// At its end; the longest number has 40 characters, a unit six.
-    bytes: [u8; 48],
-    start: usize,
-}
-
-impl SizeText {
-    fn of(size_bytes: i128) -> Self {
-        let mut text = Self {
-            bytes: [0; 48],
-            start: 48,
-        };
-        if let Ok(usual) = u32::try_from(size_bytes) {
-            let (unit_bits, unit) = unit_of(usual);
-            let rest_bytes = usual & ((1 << unit_bits) - 1);
-            text.push_size(
-                (usual >> unit_bits).into(),
-                rest_bytes.into(),
-                unit_bits,
-                unit,
-            );
-        } else if let Ok(large) = u128::try_from(size_bytes) {
-            let rest_bytes = large & ((1 << GIGABYTE_BITS) - 1);
-            let rest_bytes = u64::try_from(rest_bytes).unwrap_or_default();
-            text.push_size(large >> GIGABYTE_BITS, rest_bytes, GIGABYTE_BITS, b"GB");
-        } else {
-            text.push_front(b" bytes");
-            text.push_large(size_bytes.unsigned_abs());
-            text.push_front(b"-");
-        }
-        text
-    }
-
-    #[inline]
-    fn push_size(&mut self, whole: u128, rest_bytes: u64, unit_bits: u32, unit: &[u8]) {
-        let unit_bytes = 1 << unit_bits;
-        let tenths = (20 * rest_bytes + unit_bytes) >> (unit_bits + 1);
-        self.push_front(unit);
-        if let 1..=9 = tenths {
-            self.push_number(tenths.into());
-            self.push_byte(b'.');
-        }
-        self.push_number(if tenths == 10 { whole + 1 } else { whole });
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-
-    fn push_front(&mut self, text: &[u8]) {
-        for &byte in text.iter().rev() {
-            self.push_byte(byte);
-        }
-    }
-
-    #[inline]
-    const fn push_byte(&mut self, byte: u8) {
-        self.start -= 1;
-        self.bytes[self.start] = byte;
-    }
-
-    /// Numbers of sizes are small as a rule, and to divide large ones is slow.
-    #[inline]
-    fn push_number(&mut self, number: u128) {
-        let Ok(mut rest) = u32::try_from(number) else {
-            self.push_large(number);
-            return;
-        };
-        loop {
-            self.push_byte(b'0' + (rest % 10) as u8);
-            rest /= 10;
-            if rest == 0 {
-                return;
-            }
-        }
-    }
-
-    #[cold]
-    fn push_large(&mut self, number: u128) {
-        self.push_front(number.to_string().as_bytes());
-    }
 }
 
 /// Tells whether a text of `size_chars` characters looks like another program's reference: framed,

@@ -17,4 +17,5 @@ mod role;
 mod scan;
 mod severity;
 
+pub(crate) use patterns::compile;
 pub use preview::salient_preview;

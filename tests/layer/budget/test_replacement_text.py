@@ -55,6 +55,39 @@ def test_an_unknown_style_is_refused(style: Any) -> None:  # noqa: ANN401 - bad 
         toolbudget.build_replacement("text", "/t", style=style)
 
 
+LOG = 900 * "test: ok\n" + "E   assert 1 == 2\n" + 98 * "test: ok\n"
+TABLE = "id,name,size\n" + 900 * "7,a name,12\n"
+
+
+@pytest.mark.parametrize(
+    ("style", "text", "label"),
+    [
+        ("head", LOG, "first 500 bytes"),
+        ("head_tail", LOG, "start and end, at most 500 bytes"),
+        ("salient", LOG, "selected lines, at most 500 bytes"),
+        ("auto", LOG, "selected lines, at most 500 bytes"),
+        ("json", f"[{900 * '1, '}2]", "JSON in part, at most 500 bytes"),
+        ("json", TABLE, "first and last rows, at most 500 bytes"),
+        # Nothing to select, no JSON, no need to leave anything out: the beginning is what is shown.
+        ("salient", 900 * "\n", "first 500 bytes"),
+        ("json", LOG, "first 500 bytes"),
+        ("salient", "short", "first 500 bytes"),
+    ],
+)
+def test_the_label_says_what_is_shown(style: Any, text: str, label: str) -> None:  # noqa: ANN401 - a literal
+    """P1, P4: a label never claims the beginning of a text where other parts are shown."""
+    lines = toolbudget.build_replacement(text, "/t", preview_bytes=500, style=style).split("\n")
+    assert f"Preview ({label}):" == lines[3]
+    assert (lines[-2] == "...") is (text != "short")
+
+
+@pytest.mark.parametrize("style", ["head_tail", "salient", "json", "auto"])
+def test_without_a_preview_all_styles_are_alike(style: Any) -> None:  # noqa: ANN401 - a literal
+    """P1: with a preview of 0 bytes there is no label."""
+    expected = toolbudget.build_replacement(LOG, "/t", preview_bytes=0)
+    assert toolbudget.build_replacement(LOG, "/t", preview_bytes=0, style=style) == expected
+
+
 @pytest.mark.parametrize("max_bytes", [-1, 1.5, "5", None, True])
 def test_a_preview_of_no_size_is_refused(max_bytes: Any) -> None:  # noqa: ANN401 - bad on purpose
     """L5: the size of a preview is a whole number of at least 0."""

@@ -14,6 +14,7 @@ RESULT = "TOOLBUDGET_MAX_RESULT_CHARS"
 MESSAGE = "TOOLBUDGET_MAX_MESSAGE_CHARS"
 PREVIEW = "TOOLBUDGET_PREVIEW_BYTES"
 STYLE = "TOOLBUDGET_PREVIEW_STYLE"
+STYLES = "'head' or 'head_tail' or 'salient' or 'json' or 'outline' or 'auto'"
 DURABILITY = "TOOLBUDGET_DURABILITY"
 FIELDS = {
     RESULT: "max_result_chars",
@@ -157,10 +158,16 @@ def test_preview_style(text: str) -> None:
     assert Limits.from_environment({STYLE: text}).preview_style == "head"
 
 
+@pytest.mark.parametrize("text", ["head", "head_tail", "salient", "json", "outline", "auto"])
+def test_every_preview_style_can_be_had(text: str) -> None:
+    """The environment and the argument know the same styles (P4)."""
+    assert Limits.from_environment({STYLE: text}).preview_style == text
+
+
 @pytest.mark.parametrize("text", ["", "off", "tail", "head tail"])
 def test_unusable_preview_style_is_refused(text: str) -> None:
     """A style that is not known is an error that names the variable."""
-    expected = f"preview_style ({STYLE}) must be 'head': {text!r}"
+    expected = f"preview_style ({STYLE}) must be {STYLES}: {text!r}"
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}$"):
         Limits.from_environment({STYLE: text})
 

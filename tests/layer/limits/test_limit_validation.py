@@ -14,6 +14,7 @@ from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.limits import Limits
 
 HUGE = 10**400  # beyond any float
+STYLES = "'head' or 'head_tail' or 'salient' or 'json' or 'outline' or 'auto'"
 CHARACTER_LIMITS = ("max_result_chars", "max_message_chars")
 
 
@@ -176,9 +177,9 @@ def test_unusable_preview_bytes_are_refused(value: object) -> None:
         ("accounting", "all", "must be 'visible' or 'originals': 'all'"),
         ("accounting", None, "must be 'visible' or 'originals': None"),
         ("accounting", True, "must be 'visible' or 'originals': True"),
-        ("preview_style", "tail", "must be 'head': 'tail'"),
-        ("preview_style", "HEAD", "must be 'head': 'HEAD'"),
-        ("preview_style", ["head"], "must be 'head': ['head']"),
+        ("preview_style", "tail", f"must be {STYLES}: 'tail'"),
+        ("preview_style", "HEAD", f"must be {STYLES}: 'HEAD'"),
+        ("preview_style", ["head"], f"must be {STYLES}: ['head']"),
     ],
 )
 def test_unknown_choice_is_refused(field: str, value: object, expected: str) -> None:

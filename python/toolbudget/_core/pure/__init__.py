@@ -36,14 +36,24 @@ from toolbudget._core.pure.replacement import (
 )
 from toolbudget._core.pure.rewrite import Change, replace_content, rewrite, rewrite_again
 from toolbudget._core.pure.select import select_largest
+from toolbudget._core.pure.shown import (
+    STYLE_VERSIONS,
+    OutlinePreview,
+    PreviewStyle,
+    Shown,
+    show_preview,
+)
 from toolbudget._core.pure.size import utf8_length
 from toolbudget._core.pure.styles import (
     HEAD_TAIL_VERSION,
     JSON_VERSION,
+    OUTLINE_VERSION,
     SALIENT_VERSION,
+    TABLE_VERSION,
     head_tail_preview,
     json_preview,
     salient_preview,
+    table_preview,
 )
 from toolbudget._core.pure.tokens import estimate_tokens
 from toolbudget._core.pure.unit import Unit, measure
@@ -51,8 +61,11 @@ from toolbudget._core.pure.unit import Unit, measure
 __all__ = [
     "HEAD_TAIL_VERSION",
     "JSON_VERSION",
+    "OUTLINE_VERSION",
     "REFERENCE_MAX_CHARS",
     "SALIENT_VERSION",
+    "STYLE_VERSIONS",
+    "TABLE_VERSION",
     "Accounting",
     "Adoption",
     "Candidate",
@@ -68,10 +81,13 @@ __all__ = [
     "Key",
     "Known",
     "Outline",
+    "OutlinePreview",
     "Plan",
     "PlanOptions",
     "Prepared",
+    "PreviewStyle",
     "Rule",
+    "Shown",
     "Standing",
     "Survey",
     "Unit",
@@ -97,6 +113,8 @@ __all__ = [
     "salient_preview",
     "scan_json",
     "select_largest",
+    "show_preview",
+    "table_preview",
     "totals_over",
     "utf8_length",
 ]

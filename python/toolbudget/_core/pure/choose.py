@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from toolbudget._core.pure.replacement import FRAME_CHARS, build_replacement
+from toolbudget._core.pure.shown import show_preview
 from toolbudget._core.pure.size import utf8_length
 from toolbudget._core.pure.unit import measure
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure.candidate import Candidate
     from toolbudget._core.pure.decision import Accounting, Key, PlanOptions
+    from toolbudget._core.pure.shown import Shown
 
 __all__ = ["Choice", "Fresh", "GroupTotals", "Prepared", "choose", "totals_over"]
 
@@ -97,6 +99,7 @@ class Choice:
         preview_bytes: Size of the preview at the step that was chosen.
         replacement: The exact text.
         totals: The totals of its group.
+        shown: The preview, if it is another one than the beginning of the text.
         followers: Occurrences in later groups of the call, with the totals of theirs.
     """
 
@@ -107,6 +110,7 @@ class Choice:
     preview_bytes: int
     replacement: str
     totals: GroupTotals
+    shown: Shown | None = None
     followers: list[tuple[Candidate, GroupTotals]] = field(default_factory=list)
 
     @property
@@ -127,6 +131,7 @@ class Choice:
             preview_bytes=self.preview_bytes,
             reader_hint=reader_hint,
             size_bytes=self.prepared.size_bytes,
+            shown=self.shown,
         )
 
 
@@ -193,6 +198,7 @@ def _choose_at(
             preview_bytes=preview_bytes,
             replacement="",
             totals=totals,
+            shown=_shown(item, preview_bytes, options),
         )
         choice.replacement = choice.build(choice.path, options.reader_hint)
         if len(choice.replacement) >= choice.size:
@@ -202,3 +208,11 @@ def _choose_at(
         shown = measure((choice.replacement,), options.unit) if is_shown else 0
         gained += (size_of(choice.occurrences[0]) - shown) * len(choice.occurrences)
     return chosen, gained
+
+
+def _shown(item: Prepared, preview_bytes: int, options: PlanOptions) -> Shown | None:
+    """Show the text in the style that is asked for, if that shows more than its beginning."""
+    if options.preview_style == "head" or preview_bytes <= 0:
+        return None
+    shown = show_preview(item.parts, preview_bytes, options.preview_style, options.outline)
+    return None if shown.style == "head" else shown

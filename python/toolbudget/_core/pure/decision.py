@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from toolbudget._core.pure.fingerprint import Fingerprint
+    from toolbudget._core.pure.shown import OutlinePreview, PreviewStyle
     from toolbudget._core.pure.unit import Unit
 
 __all__ = ["Accounting", "Adoption", "Fingerprints", "Key", "Known", "PlanOptions", "Rule"]
@@ -76,6 +77,8 @@ class PlanOptions:
         rule: What an undecided result is: fresh (``running``), kept if a later group follows
             (``resumed``), kept wherever it stands (``seen``).
         leaves_fresh: Decide nothing about fresh results: only what the rule settles.
+        preview_style: How the previews of what is replaced are chosen.
+        outline: Shows the outline of source code, for the styles that do.
     """
 
     limit: float
@@ -89,6 +92,8 @@ class PlanOptions:
     redact: Callable[[str], str] | None = None
     rule: Rule = "running"
     leaves_fresh: bool = False
+    preview_style: PreviewStyle = "head"
+    outline: OutlinePreview | None = None
 
 
 class Adoption(NamedTuple):

@@ -21,8 +21,8 @@ def head_tail_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     r"""Show 70 percent from the beginning and 30 percent from the end, with a note between them.
 
     A text that fits comes back whole, made wire-safe. Both parts end at a line end if one is near,
-    and never inside a character. Lines count as left out if nothing of them is shown. With little
-    room the beginning is shown instead.
+    and never inside a character. Lines count as left out if nothing of them is shown; if there are
+    none, the bytes do. With little room the beginning is shown instead.
 
     Args:
         text: The whole text.
@@ -55,12 +55,12 @@ def head_tail_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     tail_chars = min(_tail_chars(text, room_bytes - head_bytes), len(text) - head_chars)
     tail_start = len(text) - tail_chars
     left_out = max(0, text.count("\n", head_chars, tail_start) - 1)
-    parts = (
-        make_wire_safe(text[:head_chars]),
-        _note(left_out, line_count, text_bytes),
-        make_wire_safe(text[tail_start:]),
-    )
-    return "".join(parts), True
+    head, tail = text[:head_chars], text[tail_start:]
+    note = _note(left_out, line_count, text_bytes)
+    if left_out == 0:
+        shown_bytes = utf8_length(head) + utf8_length(tail)
+        note = _note_of_bytes(text_bytes - shown_bytes, text_bytes)
+    return make_wire_safe(head) + note + make_wire_safe(tail), True
 
 
 def _head_chars(text: str, room_bytes: int) -> int:
@@ -88,6 +88,11 @@ def _most_chars(part: Callable[[int], str], text_chars: int, room_bytes: int) ->
         else:
             most = middle - 1
     return least
+
+
+def _note_of_bytes(left_out_bytes: int, text_bytes: int) -> str:
+    """Say what is left out where something of every line is shown; no longer than other notes."""
+    return f"\n[... {left_out_bytes:,} of {text_bytes:,} bytes left out ...]\n"
 
 
 def _note(left_out: int, line_count: int, text_bytes: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolbudget._core.pure.preview import cut_preview
+from toolbudget._core.pure.shown import Shown
 from toolbudget._core.pure.size import utf8_length
 
 __all__ = [
@@ -23,6 +24,15 @@ REFERENCE_MAX_CHARS: Final = 16_384
 _NOTICE: Final = "Output too large ({size}). Full output saved to: {path}"
 # No replacement is shorter: what a text of at most this length could gain need not be tried.
 FRAME_CHARS: Final = len(OPENING + _NOTICE.format(size="", path="") + CLOSING)
+
+# What the label says that a preview shows, by its form.
+_SHOWN: Final = {
+    "head_tail": "start and end",
+    "json": "JSON in part",
+    "outline": "outline of the code",
+    "salient": "selected lines",
+    "table": "first and last rows",
+}
 
 _KILO: Final = 1024
 _UNITS: Final = ("KB", "MB", "GB")
@@ -55,6 +65,7 @@ def build_replacement(
     preview_bytes: int,
     reader_hint: str | None = None,
     size_bytes: int | None = None,
+    shown: Shown | None = None,
 ) -> str:
     r"""Build the exact string that stands in for ``text``.
 
@@ -66,6 +77,7 @@ def build_replacement(
         preview_bytes: Largest size of the preview in UTF-8 bytes; 0 leaves the preview out.
         reader_hint: A line about the host's own reader, behind the path line.
         size_bytes: UTF-8 bytes of ``text``, if they are known already.
+        shown: The preview; by default, and in the style ``head``, the beginning of ``text``.
 
     Example:
         >>> print(build_replacement("x" * 5000, "/tmp/t.txt", preview_bytes=10))
@@ -82,11 +94,18 @@ def build_replacement(
     if reader_hint is not None:
         lines.append(reader_hint)
     if preview_bytes > 0:
-        preview, has_more = cut_preview(text, preview_bytes)
-        lines += ["", f"Preview (first {format_size(preview_bytes)}):", preview]
-        if has_more:
-            lines.append("...")
+        lines += _preview_lines(text, preview_bytes, shown)
     return OPENING + "\n".join(lines) + CLOSING
+
+
+def _preview_lines(text: str, preview_bytes: int, shown: Shown | None) -> list[str]:
+    label = f"first {format_size(preview_bytes)}"
+    if shown is None:
+        shown = Shown(*cut_preview(text, preview_bytes), "head")
+    elif shown.style != "head":
+        label = f"{_SHOWN[shown.style]}, at most {format_size(preview_bytes)}"
+    lines = ["", f"Preview ({label}):", shown.text]
+    return [*lines, "..."] if shown.has_more else lines
 
 
 def is_framed_reference(text: str) -> bool:

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::size_text::format_size;
 
 fn build(original: &Original<'_>, preview_bytes: i128) -> String {
     let replacement = original.build_replacement(preview_bytes).unwrap();

@@ -63,6 +63,11 @@ impl Page {
         rows.map(|(number, text)| row_bytes(*number, text)).sum()
     }
 
+    /// The bytes of the lines as they are shown, without numbers and line breaks.
+    pub(super) fn shown_bytes(&self) -> usize {
+        self.shown.values().map(String::len).sum()
+    }
+
     /// Shows a line if it still fits; tells whether it is shown now.
     pub(super) fn add<S: Source + ?Sized>(
         &mut self,

@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
 /// Compiles a pattern of ours: its classes are ASCII, and it may match any bytes.
-pub(super) fn compile(pattern: &str) -> Regex {
+pub(crate) fn compile(pattern: &str) -> Regex {
     RegexBuilder::new(pattern)
         .unicode(false)
         .build()

@@ -91,10 +91,11 @@ pub fn salient_preview<S: Source + ?Sized>(
     let mut found = Scan::new();
     let mut lines = Lines::of(source, |number, line| found.see(number, line))?;
     let longest_note = note(&lines, lines.count(), lines.count());
+    let note_bytes = longest_note.len().max(note_of_all(&lines, max_bytes).len());
     let mut writer = Writer {
         form: form_of(max_bytes),
         page: Page::new(
-            max_bytes.saturating_sub(longest_note.len()),
+            max_bytes.saturating_sub(note_bytes),
             line_chars(max_bytes, lines.count()),
         ),
         lines: &mut lines,
@@ -104,10 +105,13 @@ pub fn salient_preview<S: Source + ?Sized>(
     if page.len() == 0 {
         return cut_head(source, max_bytes);
     }
-    Ok(join(
-        &note(&lines, page.len(), lines.count() - page.len()),
-        &page,
-    )?)
+    let note = if page.len() == lines.count() {
+        // Not whole, or all would have fitted: long lines are cut, and codes are gone.
+        note_of_all(&lines, page.shown_bytes())
+    } else {
+        note(&lines, page.len(), lines.count() - page.len())
+    };
+    Ok(join(&note, &page)?)
 }
 
 fn form_of(max_bytes: usize) -> &'static Form {
@@ -219,6 +223,15 @@ fn note<S: Source + ?Sized>(lines: &Lines<'_, S>, shown: usize, left_out: usize)
         with_commas(shown),
         with_commas(lines.count()),
         with_commas(left_out),
+        with_commas(lines.size_bytes())
+    )
+}
+
+fn note_of_all<S: Source + ?Sized>(lines: &Lines<'_, S>, shown_bytes: usize) -> String {
+    let count = with_commas(lines.count());
+    format!(
+        "[{count} of {count} lines shown in part (number:text): {} of {} bytes]",
+        with_commas(shown_bytes),
         with_commas(lines.size_bytes())
     )
 }

@@ -66,6 +66,11 @@ class Page:
         """Count the lines shown."""
         return len(self._shown)
 
+    @property
+    def shown_bytes(self) -> int:
+        """The bytes of the lines as they are shown, without numbers and line breaks."""
+        return sum(map(utf8_length, self._shown.values()))
+
     def __str__(self) -> str:
         return "\n".join(f"{number + 1}:{self._shown[number]}" for number in sorted(self._shown))
 

@@ -88,11 +88,14 @@ def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     lines = Lines(text)
     found = scan(lines)
     text_bytes = utf8_length(text)
-    longest_note = _note(lines.count, lines.count, lines.count, text_bytes)
+    note_bytes = max(
+        len(_note(lines.count, lines.count, lines.count, text_bytes)),
+        len(_note_of_all(lines.count, max_bytes, text_bytes)),
+    )
     form = _form(max_bytes)
     # A text of few, long lines: each of them may take its share.
     line_chars = max(form.line_chars, _FEW_LINES_PERCENT * max_bytes // 100 // lines.count)
-    page = Page(lines, max_bytes - len(longest_note), line_chars)
+    page = Page(lines, max_bytes - note_bytes, line_chars)
     end = end_of_interest(found, lines.count)
     _add_ends(page, lines, end, form, max_bytes)
     _add_findings(page, lines, rank(found, lines.count), form)
@@ -101,6 +104,9 @@ def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     if len(page) == 0:
         return head, has_more
     note = _note(len(page), lines.count, lines.count - len(page), text_bytes)
+    if len(page) == lines.count:
+        # Not whole, or all would have fitted: long lines are cut, and codes are gone.
+        note = _note_of_all(lines.count, page.shown_bytes, text_bytes)
     return f"{note}\n{page}", True
 
 
@@ -149,6 +155,11 @@ def _add_tail(page: Page, numbers: Iterable[int], room_bytes: int) -> None:
         if page.room_bytes - _LEAST_TAIL_BYTES <= least_bytes:
             return
         page.add_tail(number)
+
+
+def _note_of_all(line_count: int, shown_bytes: int, text_bytes: int) -> str:
+    lines = f"{line_count:,} of {line_count:,} lines shown in part (number:text)"
+    return f"[{lines}: {shown_bytes:,} of {text_bytes:,} bytes]"
 
 
 def _note(shown: int, line_count: int, left_out: int, text_bytes: int) -> str:
