@@ -79,7 +79,8 @@ class HistoryMachine(RuleBasedStateMachine):
         self._store = AtRestStore()
         self._oracle: Engine | None = None
 
-    @initialize(are_limits_fixed=st.booleans(), turns=st.integers(0, 5))
+    # After the most turns a core has something to keep of what is decided.
+    @initialize(are_limits_fixed=st.booleans(), turns=st.sampled_from([*range(6), 14]))
     def begin(self, turns: int, *, are_limits_fixed: bool) -> None:
         """Open the session, with limits that may change or stay, and take some turns."""
         overrides = None if are_limits_fixed else self._overrides
@@ -87,7 +88,8 @@ class HistoryMachine(RuleBasedStateMachine):
         self._open()
         for number in range(turns):
             self.reply({}, has_id=False, is_old=False)
-            self.results_without_a_call([(0, _TEXTS[number], number == 1)] * 2, {})
+            text = _TEXTS[number % len(_TEXTS)]
+            self.results_without_a_call([(0, text, number == 1)] * 2, {})
             self.is_as_a_full_pass()
 
     def teardown(self) -> None:

@@ -117,7 +117,7 @@ class Turn:
         if type(messages) is not list or not core.begins_with(messages, past.inputs):
             return None
         rest = messages[len(past.inputs) :]
-        known = journal.state.known(journal.fingerprints)
+        known = journal.state.known(journal.fingerprints, is_part=True)
         try:
             outline = core.outline(rest)
             if not past.is_independent_of(outline):

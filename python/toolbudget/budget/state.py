@@ -109,11 +109,12 @@ class ContentReplacementState:
         """By id: what another program recorded without a fingerprint and no text has met yet."""
         return MappingProxyType(self._unapplied)
 
-    def known(self, fingerprints: Fingerprints | None = None) -> Known:
+    def known(self, fingerprints: Fingerprints | None = None, *, is_part: bool = False) -> Known:
         """Return the view that a plan is made from; it shares this state's tables."""
         if fingerprints is None:
             fingerprints = core.FingerprintCache()
-        return Known(self._by_id, self._by_length, self._unapplied, fingerprints, self._epoch)
+        tables = self._by_id, self._by_length, self._unapplied
+        return Known(*tables, fingerprints, self._epoch, is_part)
 
     def decisions_about(self, tool_use_id: str) -> Mapping[Fingerprint, str | None]:
         """Return the decisions about one id, by fingerprint."""

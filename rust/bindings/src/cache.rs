@@ -1,7 +1,6 @@
 //! What is remembered about the texts of a conversation from call to call.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::iter;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,10 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use toolbudget_core::{Decision, Fingerprint, Recorded as _, Unit};
 
+use crate::address::NumberMap;
 use crate::classes::Classes;
 use crate::guard::guarded;
 use crate::known::PyReplacement;
 use crate::raw::{self, Readers};
+use crate::standing::KeptStanding;
 use crate::text::{self, PyText};
 use crate::texts::Texts;
 
@@ -105,6 +106,9 @@ pub(crate) struct Memory {
     /// What remembered decisions hold under, and its number among those that there were.
     epoch: Option<Py<PyAny>>,
     epoch_number: u64,
+    pub(crate) standing: KeptStanding,
+    /// How many entries are [`Entry::is_past`].
+    past: usize,
 }
 
 /// One text: the objects that it comes from, kept alive so that their addresses stay their own.
@@ -113,6 +117,8 @@ struct Entry {
     others: Box<[Py<PyAny>]>,
     may_refer: bool,
     call: u64,
+    /// Whether a message holds it that calls need not meet any more.
+    is_past: bool,
     fingerprint: Fingerprint,
     is_framed: bool,
     /// Its size in another unit than characters, once it was asked for.
@@ -140,6 +146,8 @@ impl Memory {
             used: 0,
             epoch: None,
             epoch_number: 0,
+            standing: KeptStanding::default(),
+            past: 0,
         })
     }
 
@@ -150,11 +158,36 @@ impl Memory {
     /// Begins a call; decisions that were remembered under another token no longer hold.
     pub(crate) fn begin(&mut self, epoch: &Bound<'_, PyAny>) {
         self.call += 1;
-        self.used = 0;
+        self.used = self.past;
         self.expected = 0;
         if !self.epoch.as_ref().is_some_and(|known| known.is(epoch)) {
             self.epoch = (!epoch.is_none()).then(|| epoch.clone().unbind());
             self.epoch_number += 1;
+        }
+    }
+
+    /// A number that stays the same as long as the token of calls does; `None` without one.
+    pub(crate) fn epoch_number(&self) -> Option<u64> {
+        self.epoch.as_ref().map(|_| self.epoch_number)
+    }
+
+    /// Keeps an entry that the call has met, though later calls do not meet it.
+    pub(crate) fn make_past(&mut self, index: usize) {
+        let entry = &mut self.entries[index];
+        self.past += usize::from(!entry.is_past);
+        entry.is_past = true;
+    }
+
+    /// Lets later calls meet again what they need not have met.
+    pub(crate) fn forget_past(&mut self) {
+        if self.past == 0 {
+            return;
+        }
+        self.past = 0;
+        self.used = 0;
+        for entry in &mut self.entries {
+            entry.is_past = false;
+            self.used += usize::from(entry.call == self.call);
         }
     }
 
@@ -171,7 +204,8 @@ impl Memory {
             return;
         }
         let call = self.call;
-        self.entries.retain(|entry| entry.call == call);
+        self.entries
+            .retain(|entry| entry.call == call || entry.is_past);
         // Clearing costs what there was room for: of a long list, after which only its end is read.
         if self.indices.capacity() > MOST_ROOM * (self.entries.len() + 1) {
             self.entries.shrink_to_fit();
@@ -192,7 +226,7 @@ impl Memory {
         let entry = &mut self.entries[index];
         if entry.call != self.call {
             entry.call = self.call;
-            self.used += 1;
+            self.used += usize::from(!entry.is_past);
         }
         Ok(index)
     }
@@ -226,6 +260,7 @@ impl Memory {
                 .iter()
                 .all(PyAnyMethods::is_exact_instance_of::<PyString>),
             call: 0,
+            is_past: false,
             fingerprint,
             is_framed: text::is_framed(py, texts.parts())?,
             measured: None,
@@ -358,28 +393,4 @@ impl Entry {
 /// One number for the addresses of objects; that of a single one is the address itself.
 fn address(objects: impl Iterator<Item = usize>) -> usize {
     objects.fold(0, |address, object| address.rotate_left(7) ^ object)
-}
-
-/// A map for addresses, and for other numbers that nobody chooses so that they collide.
-pub(crate) type NumberMap<V> = HashMap<usize, V, BuildHasherDefault<AddressHasher>>;
-
-/// Hashes addresses: what differs in them lies in the middle bits.
-#[derive(Default)]
-pub(crate) struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_usize(byte.into());
-        }
-    }
-
-    fn write_usize(&mut self, address: usize) {
-        let product = (self.0 ^ address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = product ^ (product >> 32);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }

@@ -44,16 +44,10 @@ impl<'py> Collected<'py> {
         readers: &mut Readers,
         expected: usize,
     ) -> PyResult<Self> {
-        let gathered = Gathered {
-            collector: Collector::with_capacity(expected),
-            places: Vec::with_capacity(expected),
-        };
-        let Gathered { collector, places } = walk(messages, readers, gathered)?;
-        let survey = collector.finish(|name| {
+        walk(messages, readers, Gathered::with_capacity(expected))?.finish(|name| {
             let is_exempt = is_exempt_tool.call1((name.as_object(),))?;
             is_exempt.is_truthy()
-        })?;
-        Ok(Self { survey, places })
+        })
     }
 
     /// The survey as `collect` gives it.
@@ -105,9 +99,29 @@ pub(crate) fn counter<'py>(
 }
 
 /// Keeps everything that a walk meets.
-struct Gathered<'py> {
+pub(crate) struct Gathered<'py> {
     collector: Collector<PyText<'py>>,
     places: Vec<Place<'py>>,
+}
+
+impl<'py> Gathered<'py> {
+    pub(crate) fn with_capacity(results: usize) -> Self {
+        Self {
+            collector: Collector::with_capacity(results),
+            places: Vec::with_capacity(results),
+        }
+    }
+
+    /// Joins every result to its call.
+    pub(crate) fn finish(
+        self,
+        is_exempt_tool: impl FnMut(&PyText<'py>) -> PyResult<bool>,
+    ) -> PyResult<Collected<'py>> {
+        Ok(Collected {
+            survey: self.collector.finish(is_exempt_tool)?,
+            places: self.places,
+        })
+    }
 }
 
 impl<'py> Sink<'py> for Gathered<'py> {

@@ -11,7 +11,7 @@ use toolbudget_core::{
     Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, Unit, is_framed_reference,
 };
 
-use crate::cache::NumberMap;
+use crate::address::NumberMap;
 use crate::classes::Classes;
 use crate::error;
 use crate::json_scan::Scanned;

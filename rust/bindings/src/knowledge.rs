@@ -76,6 +76,23 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         })
     }
 
+    /// Tells whether a result that was decided before is a text that was kept, and is no reference
+    /// by its looks.
+    pub(crate) fn is_kept_text(&mut self, candidate: usize) -> PyResult<bool> {
+        let entry = self.entry(candidate)?;
+        let is_kept = matches!(self.earlier(candidate)?, Some(Decision::Kept));
+        Ok(is_kept && !self.memory.is_framed(entry))
+    }
+
+    /// Keeps every text, though later calls do not meet them.
+    pub(crate) fn make_past(&mut self) -> PyResult<()> {
+        for candidate in 0..self.entries.len() {
+            let entry = self.entry(candidate)?;
+            self.memory.make_past(entry);
+        }
+        Ok(())
+    }
+
     /// The entry of a candidate in the memory; it is looked for once.
     #[inline]
     fn entry(&mut self, candidate: usize) -> PyResult<usize> {

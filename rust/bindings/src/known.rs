@@ -59,6 +59,8 @@ pub(crate) struct Known<'py> {
     unapplied: Table<'py>,
     pub(crate) fingerprints: Bound<'py, PyAny>,
     pub(crate) epoch: Bound<'py, PyAny>,
+    /// Whether the messages are a part of a conversation.
+    pub(crate) is_part: bool,
 }
 
 impl<'py> Known<'py> {
@@ -70,6 +72,7 @@ impl<'py> Known<'py> {
             unapplied: Table(known.getattr(intern!(py, "unapplied"))?),
             fingerprints: known.getattr(intern!(py, "fingerprints"))?,
             epoch: known.getattr(intern!(py, "epoch"))?,
+            is_part: known.getattr(intern!(py, "is_part"))?.is_truthy()?,
         })
     }
 
@@ -99,6 +102,11 @@ impl<'py> Known<'py> {
             Some(decision) if decision.is_none() => Ok(Some(Decision::Kept)),
             Some(text) => PyReplacement::new(text).map(Decision::Replaced).map(Some),
         }
+    }
+
+    /// All replacements that were made, by their length, if that is a plain dict.
+    pub(crate) fn all_replacements(&self) -> Option<&Bound<'py, PyDict>> {
+        self.replacements.0.cast_exact().ok()
     }
 
     /// Whether anything was decided about an id, so that its text is worth hashing.

@@ -3,6 +3,7 @@
 //! Here Python's objects are read and handed on; every decision is made in the core. The
 //! signatures and their documentation are in `_native.pyi`.
 
+mod address;
 mod again;
 mod cache;
 mod choices;
@@ -24,13 +25,17 @@ mod options;
 mod outline;
 mod own_candidate;
 mod plan;
+mod plan_again;
 mod plan_items;
+mod plan_writer;
 mod prepared;
 mod raw;
 mod replacement;
 mod rewrite;
 mod search;
+mod settled;
 mod shape;
+mod standing;
 mod styles;
 mod text;
 mod texts;

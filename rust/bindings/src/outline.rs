@@ -1,5 +1,6 @@
 //! Outlines of message lists.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::IntoPyObjectExt as _;
@@ -7,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyString};
-use toolbudget_core::{Chain, Drawer};
+use toolbudget_core::{Chain, Drawer, Outline};
 
 use crate::classes::Classes;
 use crate::items::{Items, is_list};
@@ -39,6 +40,23 @@ pub(crate) fn outline<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
         .replace(readers);
     drop(replaced);
     write(py, drawer)
+}
+
+/// The outline of a part of a plain list, which nothing changes meanwhile.
+pub(crate) fn outline_of<'py>(
+    messages: &Bound<'py, PyList>,
+    part: Range<usize>,
+    readers: &mut Readers,
+) -> PyResult<Outline<PyText<'py>>> {
+    let mut drawer = Drawer::new();
+    let start = part.start;
+    for index in part {
+        let element = messages.get_item(index)?;
+        if let Some(message) = read_plain_message(&element, index, readers)? {
+            draw(&mut drawer, message, index - start, readers)?;
+        }
+    }
+    Ok(drawer.finish())
 }
 
 fn draw<'py>(

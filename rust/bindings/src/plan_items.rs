@@ -22,6 +22,27 @@ pub(crate) enum PlanItem {
 }
 
 impl PlanItem {
+    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Key {
+                tool_use_id,
+                fingerprint,
+            } => Self::Key {
+                tool_use_id: tool_use_id.clone_ref(py),
+                fingerprint: *fingerprint,
+            },
+            Self::Change {
+                message_index,
+                block_index,
+                replacement,
+            } => Self::Change {
+                message_index: *message_index,
+                block_index: *block_index,
+                replacement: replacement.clone_ref(py),
+            },
+        }
+    }
+
     fn to_object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let classes = Classes::get(py)?;
         match self {

@@ -36,6 +36,11 @@ impl<'py> PyText<'py> {
     pub(crate) const fn as_object(&self) -> &Bound<'py, PyString> {
         &self.text
     }
+
+    /// Its hash, by which different texts are different as a rule.
+    pub(crate) const fn number(&self) -> usize {
+        self.hash.cast_unsigned()
+    }
 }
 
 impl Hash for PyText<'_> {

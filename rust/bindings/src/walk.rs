@@ -1,5 +1,7 @@
 //! Walking over a message list: tells what is met, in order.
 
+use std::ops::Range;
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -42,20 +44,23 @@ pub(crate) fn walk<'py, S: Sink<'py>>(
     sink: S,
 ) -> PyResult<S> {
     check_sequence(messages)?;
-    let mut walk = Walk {
-        sink,
-        readers,
-        last_name: None,
-    };
+    let mut walk = Walk::new(readers, sink);
     for (index, element) in Items::of(messages)?.enumerate() {
-        let element = element?;
-        let message = match walk.read_plain(&element)? {
-            Some(message) => message,
-            None => read_message(&element, index)?,
-        };
-        if let Some(message) = message {
-            walk.read(message, index)?;
-        }
+        walk.read_element(&element?, index)?;
+    }
+    Ok(walk.sink)
+}
+
+/// Walks over a part of a plain list, which nothing changes meanwhile.
+pub(crate) fn walk_part<'py, S: Sink<'py>>(
+    messages: &Bound<'py, PyList>,
+    part: Range<usize>,
+    readers: &mut Readers,
+    sink: S,
+) -> PyResult<S> {
+    let mut walk = Walk::new(readers, sink);
+    for index in part {
+        walk.read_element(&messages.get_item(index)?, index)?;
     }
     Ok(walk.sink)
 }
@@ -66,7 +71,31 @@ struct Walk<'a, 'py, S> {
     last_name: Option<PyText<'py>>,
 }
 
-impl<'py, S: Sink<'py>> Walk<'_, 'py, S> {
+impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
+    const fn new(readers: &'a mut Readers, sink: S) -> Self {
+        Self {
+            sink,
+            readers,
+            last_name: None,
+        }
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "of two walks each calls it for every message"
+    )]
+    fn read_element(&mut self, element: &Bound<'py, PyAny>, index: usize) -> PyResult<()> {
+        let message = match self.read_plain(element)? {
+            Some(message) => message,
+            None => read_message(element, index)?,
+        };
+        match message {
+            Some(message) => self.read(message, index),
+            None => Ok(()),
+        }
+    }
+
     /// Reads an element that is a plain dict; the outer `None` if it takes more to read it.
     #[expect(
         clippy::option_option,

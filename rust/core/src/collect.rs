@@ -46,6 +46,13 @@ impl SkipReason {
     }
 }
 
+impl SkipReason {
+    /// Whether a plan says so, not the walk over the messages.
+    const fn is_decided(self) -> bool {
+        matches!(self, Self::Exempt | Self::Reference)
+    }
+}
+
 /// How many results were skipped, by reason, in the order in which the reasons occurred first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped(Vec<(SkipReason, u64)>);
@@ -57,6 +64,18 @@ impl Skipped {
             Some((_, count)) => *count += 1,
             None => self.0.push((reason, 1)),
         }
+    }
+
+    /// Counts all that others have counted, in the order that one pass over both would give.
+    pub fn add_all(&mut self, others: &Self) {
+        for &(reason, count) in &others.0 {
+            match self.0.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, known)) => *known += count,
+                None => self.0.push((reason, count)),
+            }
+        }
+        // What is skipped by a decision comes after all that was found to be no candidate.
+        self.0.sort_by_key(|(reason, _)| reason.is_decided());
     }
 
     /// Each reason with its count.

@@ -51,6 +51,8 @@ class Known:
         epoch: A token, another one from the moment that a decision is taken back. As long as it is
             the very same object, a core may answer from memory what it has read from ``decisions``;
             ``None`` has every one read anew.
+        is_part: The messages are a part of a conversation: a core need not keep anything for a call
+            with the same ones and more.
     """
 
     decisions: Mapping[str, Mapping[Fingerprint, str | None]]
@@ -58,6 +60,7 @@ class Known:
     unapplied: Mapping[str, str] = field(default_factory=dict)
     fingerprints: Fingerprints = field(default_factory=FingerprintCache)
     epoch: object = None
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

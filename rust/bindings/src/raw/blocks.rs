@@ -34,12 +34,12 @@ pub(crate) struct ToolCall<'py> {
 
 /// Reads blocks that are plain dicts with plain texts.
 pub(crate) struct BlockReader {
-    result: Layout<4>,
-    call: Layout<4>,
-    text: Layout<2>,
-    tool_result: Name,
-    tool_use: Name,
-    text_type: Name,
+    pub(super) result: Layout<4>,
+    pub(super) call: Layout<4>,
+    pub(super) text: Layout<2>,
+    pub(super) tool_result: Name,
+    pub(super) tool_use: Name,
+    pub(super) text_type: Name,
 }
 
 impl BlockReader {
@@ -205,7 +205,11 @@ pub(super) unsafe fn is_plain(value: *mut ffi::PyObject) -> bool {
 /// # Safety
 ///
 /// `kind` is null or a live object.
-unsafe fn is_of_type(py: Python<'_>, kind: *mut ffi::PyObject, expected: &Name) -> Option<bool> {
+pub(super) unsafe fn is_of_type(
+    py: Python<'_>,
+    kind: *mut ffi::PyObject,
+    expected: &Name,
+) -> Option<bool> {
     if kind.is_null() {
         return Some(false);
     }

@@ -94,19 +94,34 @@ impl<const N: usize> Layout<N> {
             {
                 break;
             }
-            let expected = self.expected.get(entry)?;
-            let field = if expected.key == key {
-                expected.field
-            } else {
-                // SAFETY: the dict keeps its key alive.
-                unsafe { self.learn(py, entry, key) }?
-            };
+            // SAFETY: the dict keeps its key alive.
+            let field = unsafe { self.field_at(py, entry, key) }?;
             if value != none {
                 values[field % PLACES] = value;
             }
             entry += 1;
         }
         Some(values)
+    }
+
+    /// Which name the key of an entry is: its place in the values; `None` as for [`Self::read`].
+    ///
+    /// # Safety
+    ///
+    /// `key` is a live object.
+    #[inline]
+    pub(super) unsafe fn field_at(
+        &mut self,
+        py: Python<'_>,
+        entry: usize,
+        key: *mut ffi::PyObject,
+    ) -> Option<usize> {
+        let expected = self.expected.get(entry)?;
+        if expected.key == key {
+            return Some(expected.field);
+        }
+        // SAFETY: the caller vouches for `key`.
+        unsafe { self.learn(py, entry, key) }
     }
 
     /// Finds out which name a key is, and remembers it; `None` for what is no plain text.

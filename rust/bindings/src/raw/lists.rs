@@ -35,6 +35,28 @@ pub(crate) fn begins_with(list: &Bound<'_, PyList>, beginning: &Bound<'_, PyList
     items.starts_with(wanted)
 }
 
+/// Shows each item of a list, until it is told to stop; tells whether it never was.
+///
+/// # Safety
+///
+/// `list` is a live object whose type is exactly `list`, and `visit` neither changes it nor runs
+/// Python code.
+#[inline]
+pub(super) unsafe fn all_items(
+    py: Python<'_>,
+    list: *mut ffi::PyObject,
+    mut visit: impl FnMut(*mut ffi::PyObject) -> bool,
+) -> bool {
+    // SAFETY: the caller vouches for the list.
+    let list = unsafe { Bound::from_borrowed_ptr(py, list).cast_into_unchecked::<PyList>() };
+    if is_laid_out_so(py) {
+        // SAFETY: lists are laid out so, and the caller vouches that nothing changes this one.
+        let items = unsafe { items_of(&list) };
+        return items.iter().all(|item| visit(*item as *mut ffi::PyObject));
+    }
+    list.iter().all(|item| visit(item.as_ptr()))
+}
+
 fn begins_with_by_calls(list: &Bound<'_, PyList>, beginning: &Bound<'_, PyList>) -> bool {
     beginning.len() <= list.len()
         && beginning

@@ -20,8 +20,8 @@ pub(crate) struct PlainMessage<'py> {
 
 /// Reads elements that are plain dicts with plain texts.
 pub(crate) struct MessageReader {
-    element: Layout<7>,
-    inner: Layout<3>,
+    pub(super) element: Layout<7>,
+    pub(super) inner: Layout<3>,
     user: Name,
     assistant: Name,
 }

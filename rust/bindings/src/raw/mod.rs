@@ -15,7 +15,9 @@ mod blocks;
 mod layout;
 mod lists;
 mod messages;
+mod recorder;
 mod slotted;
+mod tape;
 mod text;
 mod tuples;
 
@@ -23,6 +25,7 @@ pub(crate) use blocks::{BlockReader, Read, ToolResult};
 pub(crate) use lists::begins_with;
 pub(crate) use messages::{MessageReader, PlainMessage};
 pub(crate) use slotted::SlottedClass;
+pub(crate) use tape::Tape;
 pub(crate) use text::{append, first_char, is_ascii, is_same_text};
 pub(crate) use tuples::named_tuple;
 

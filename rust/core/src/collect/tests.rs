@@ -168,3 +168,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn counts_are_added_in_the_order_of_one_pass() {
+    let counted = |reasons: &[SkipReason]| {
+        let mut skipped = Skipped::default();
+        for &reason in reasons {
+            skipped.add(reason);
+        }
+        skipped
+    };
+    let mut skipped = counted(&[SkipReason::Empty, SkipReason::Reference]);
+    skipped.add_all(&counted(&[
+        SkipReason::NotText,
+        SkipReason::Empty,
+        SkipReason::Exempt,
+    ]));
+    let expected = [
+        (SkipReason::Empty, 2),
+        (SkipReason::NotText, 1),
+        (SkipReason::Reference, 1),
+        (SkipReason::Exempt, 1),
+    ];
+    assert!(skipped.iter().eq(expected));
+}

@@ -1,0 +1,253 @@
+//! What stands from call to call: the beginning of a conversation, all of it decided.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
+use toolbudget_core::{Chain, Outline, Unit};
+
+use crate::address::NumberSet;
+use crate::cache::Memory;
+use crate::known::Known;
+use crate::raw::{Tape, is_same_text};
+use crate::settled::Settled;
+use crate::text::PyText;
+
+/// A past that was of no use is followed by so many calls without one at most.
+const MOST_CALLS_WITHOUT: u32 = 62;
+
+/// The messages of the call before and what was found out about them.
+pub(crate) struct Standing {
+    /// What every message of that call depends on.
+    pub(crate) tape: Tape,
+    pub(crate) past: Past,
+    /// About the messages behind the past, if that call decided nothing about them.
+    pub(crate) rest: Option<Settled>,
+    names: Vec<(Py<PyString>, bool)>,
+    unit: Unit,
+    epoch_number: u64,
+}
+
+/// The beginning of a conversation that nothing which follows can change any more.
+///
+/// All of it is decided, and every group of it has ended. It ends before an assistant message.
+#[derive(Default)]
+pub(crate) struct Past {
+    pub(crate) messages: usize,
+    pub(crate) settled: Settled,
+    /// The hashes of its ids.
+    ids: NumberSet,
+    open_chains: Vec<OwnChain>,
+}
+
+/// A chain apart from the call that met it.
+struct OwnChain {
+    is_sidechain: bool,
+    agent_id: Option<Py<PyString>>,
+}
+
+/// A [`Standing`] if there is one, and how long it is not worth while to make one.
+#[derive(Default)]
+pub(crate) struct KeptStanding {
+    kept: Option<Standing>,
+    failures: u32,
+    calls_to_wait: u32,
+}
+
+impl KeptStanding {
+    /// Takes out what stands under this token for this unit, or what can be begun anew.
+    pub(crate) fn take(
+        &mut self,
+        py: Python<'_>,
+        unit: Unit,
+        epoch_number: u64,
+    ) -> PyResult<Standing> {
+        let is_of_use = |kept: &Standing| kept.unit == unit && kept.epoch_number == epoch_number;
+        match self.kept.take().filter(is_of_use) {
+            Some(kept) => Ok(kept),
+            None => Standing::new(py, unit, epoch_number),
+        }
+    }
+
+    /// Tells whether this call should do without, so that one in vain costs little in the long run.
+    pub(crate) const fn must_wait(&mut self) -> bool {
+        let must_wait = self.calls_to_wait > 0;
+        self.calls_to_wait = self.calls_to_wait.saturating_sub(1);
+        must_wait
+    }
+
+    /// Notes that what stood was of no use. After the first time nothing is waited for: a host may
+    /// shorten its list.
+    pub(crate) fn fail(&mut self) {
+        self.calls_to_wait = ((1 << self.failures) - 1) * 2;
+        self.calls_to_wait = self.calls_to_wait.min(MOST_CALLS_WITHOUT);
+        self.failures = (self.failures + 1).min(5);
+    }
+
+    pub(crate) fn keep(&mut self, standing: Standing) {
+        self.kept = Some(standing);
+    }
+
+    /// Notes that a past was of use.
+    pub(crate) const fn trust(&mut self) {
+        self.failures = 0;
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.kept = None;
+    }
+}
+
+impl Memory {
+    /// Lets go of what stands, so that everything is met again.
+    pub(crate) fn forget_standing(&mut self) {
+        self.standing.forget();
+        self.forget_past();
+    }
+}
+
+impl Standing {
+    fn new(py: Python<'_>, unit: Unit, epoch_number: u64) -> PyResult<Self> {
+        Ok(Self {
+            tape: Tape::new(py)?,
+            past: Past::default(),
+            rest: None,
+            names: Vec::new(),
+            unit,
+            epoch_number,
+        })
+    }
+
+    /// Whether all that it depends on beside the messages is as it was.
+    pub(crate) fn holds<'py>(
+        &self,
+        names: &mut Names<'_, 'py>,
+        known: &Known<'py>,
+    ) -> PyResult<bool> {
+        let py = known.epoch.py();
+        for (name, was_exempt) in &self.names {
+            if names.is_exempt(name.bind(py))? != *was_exempt {
+                return Ok(false);
+            }
+        }
+        let rest = self.rest.as_ref();
+        Ok(self.past.settled.has_same_references(known)?
+            && rest.map_or(Ok(true), |rest| rest.has_same_references(known))?)
+    }
+
+    /// Remembers the answers about tools that it depends on from now on.
+    pub(crate) fn remember_names(&mut self, names: Names<'_, '_>) {
+        let answers = names.answers.into_iter();
+        self.names = answers
+            .map(|(name, is_exempt)| (name.unbind(), is_exempt))
+            .collect();
+    }
+
+    /// What a list comes to of which the first `same` messages are as they were, if that is all of
+    /// it, and nothing was left to decide.
+    pub(crate) fn sums_if_all_are_same(
+        &self,
+        messages: &Bound<'_, PyList>,
+        same: usize,
+    ) -> Option<Settled> {
+        let rest = self.rest.as_ref()?;
+        if same != messages.len() || same != self.tape.len() {
+            return None;
+        }
+        let mut sums = self.past.settled.clone_sums(messages.py());
+        sums.append(rest.clone_sums(messages.py()));
+        Some(sums)
+    }
+}
+
+impl Past {
+    /// Tells whether what follows has no call, result, answer or open group in common with it.
+    pub(crate) fn is_independent_of(&self, rest: &Outline<PyText<'_>>) -> bool {
+        // Without the answer that ended it, the last message may change again.
+        let Some(first_chain) = &rest.first_chain else {
+            return self.messages == 0;
+        };
+        let mut left = self.open_chains.iter().filter(|open| !open.is(first_chain));
+        !left.any(|open| rest.chains.iter().any(|chain| open.is(chain)))
+            && !rest.ids.iter().any(|id| self.ids.contains(&id.number()))
+    }
+
+    /// Takes the messages of an outline over up to its boundary, once they are settled.
+    pub(crate) fn grow(&mut self, closed: &Outline<PyText<'_>>, settled: Settled) {
+        self.messages += closed.boundary;
+        self.settled.append(settled);
+        let ids = closed.ids.iter().take(closed.ids_before);
+        self.ids.extend(ids.map(PyText::number));
+        if let Some(first_chain) = &closed.first_chain {
+            self.open_chains.retain(|open| !open.is(first_chain));
+        }
+        for chain in &closed.open_chains {
+            if !self.open_chains.iter().any(|open| open.is(chain)) {
+                self.open_chains.push(OwnChain::of(chain));
+            }
+        }
+    }
+}
+
+/// Tells whether what stands before the boundary of an outline has no call, result, answer or open
+/// group in common with what follows it.
+pub(crate) fn is_cut(closed: &Outline<PyText<'_>>, rest: &Outline<PyText<'_>>) -> bool {
+    let Some(first_chain) = &rest.first_chain else {
+        return false;
+    };
+    let mut left = closed
+        .open_chains
+        .iter()
+        .filter(|open| *open != first_chain);
+    if left.any(|open| rest.chains.contains(open)) {
+        return false;
+    }
+    let before = closed.ids.iter().take(closed.ids_before);
+    let before: NumberSet = before.map(PyText::number).collect();
+    !rest.ids.iter().any(|id| before.contains(&id.number()))
+}
+
+impl OwnChain {
+    fn of(chain: &Chain<PyText<'_>>) -> Self {
+        let agent_id = chain.agent_id.as_ref();
+        Self {
+            is_sidechain: chain.is_sidechain,
+            agent_id: agent_id.map(|agent_id| agent_id.as_object().clone().unbind()),
+        }
+    }
+
+    fn is(&self, chain: &Chain<PyText<'_>>) -> bool {
+        let is_same_agent = match (&self.agent_id, &chain.agent_id) {
+            (None, None) => true,
+            (Some(own), Some(other)) => {
+                let other = other.as_object();
+                is_same_text(own.bind(other.py()), other)
+            }
+            _ => false,
+        };
+        self.is_sidechain == chain.is_sidechain && is_same_agent
+    }
+}
+
+/// Which tools are exempt, each asked for once in a call.
+pub(crate) struct Names<'a, 'py> {
+    is_exempt_tool: &'a Bound<'py, PyAny>,
+    answers: Vec<(Bound<'py, PyString>, bool)>,
+}
+
+impl<'a, 'py> Names<'a, 'py> {
+    pub(crate) const fn new(is_exempt_tool: &'a Bound<'py, PyAny>) -> Self {
+        Self {
+            is_exempt_tool,
+            answers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_exempt(&mut self, name: &Bound<'py, PyString>) -> PyResult<bool> {
+        let mut answers = self.answers.iter();
+        if let Some((_, known)) = answers.find(|(other, _)| is_same_text(other, name)) {
+            return Ok(*known);
+        }
+        let is_exempt = self.is_exempt_tool.call1((name,))?.is_truthy()?;
+        self.answers.push((name.clone(), is_exempt));
+        Ok(is_exempt)
+    }
+}
