@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolbudget import continuation, errors, limits, messages, tokens, tools
+    from toolbudget import continuation, errors, limits, messages, pipeline, tokens, tools
     from toolbudget._core.pure import Candidate, Fingerprint, Standing
     from toolbudget.budget.columns import CandidateColumns, collect
     from toolbudget.budget.functions import (
@@ -136,7 +136,7 @@ _HOMES = {
     "tokens.window": ("ContextWindow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("continuation", "errors", "limits", "messages", "tokens", "tools")
+_SUBMODULES = ("continuation", "errors", "limits", "messages", "pipeline", "tokens", "tools")
 
 __all__ = [
     "DEFAULT_MAX_RESULT_SIZE_CHARS",
@@ -191,6 +191,7 @@ __all__ = [
     "messages",
     "partition_by_prior_decision",
     "persist_tool_result",
+    "pipeline",
     "provision_content_replacement_state",
     "reconstruct_content_replacement_state",
     "reconstruct_for_subagent_resume",

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 from toolbudget import _core as core
 from toolbudget._core import pure
 from toolbudget.budget.aggregate import changes_of
+from toolbudget.budget.clearing import ClearedResults, plan_clearing, plan_storing
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
 from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
+from toolbudget.budget.ledger import ContextChange
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of, summary_of
 from toolbudget.errors import ToolBudgetError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from toolbudget._core.pure import Plan, PlanOptions
+    from toolbudget.budget.clearing import OldResult
+    from toolbudget.budget.context_edits import ContextEdit
     from toolbudget.budget.history import HistoryMode
     from toolbudget.budget.journal import Journal, StoredFile
     from toolbudget.budget.last_body import Output
@@ -271,6 +275,37 @@ class Engine:
             report = report_of(done, options, started_s=started_s)
             last.settle(done.plan, report)
         return made, report
+
+    def clear_results(self, results: Sequence[OldResult]) -> ClearedResults:
+        """Clear results for good; see :meth:`Session.clear_results`."""
+        outcome = ClearedResults()
+        journal, redact = self._journal, self.policy.redact
+        with self._deciding():
+            journal.change_context(lambda: plan_clearing(journal, results, outcome, redact))
+        return outcome
+
+    def store_results(self, results: Sequence[OldResult]) -> dict[str, str]:
+        """Store results in full; see :meth:`Session.store_results`."""
+        paths: dict[str, str] = {}
+        journal, redact = self._journal, self.policy.redact
+        with self._deciding():
+            journal.change_context(lambda: plan_storing(journal, results, paths, redact))
+        return paths
+
+    def record_edit(self, edit: ContextEdit | None, snapshot: Mapping[str, Any] | None) -> None:
+        """Record what was cut out of the history."""
+        with self._deciding():
+            self._journal.change_context(lambda: ContextChange(edit=edit, snapshot=snapshot))
+
+    def context_edits(self) -> tuple[ContextEdit, ...]:
+        """Return what was cut out of the history so far."""
+        with self._lock:
+            return tuple(self._journal.ledger.edits)
+
+    def collapse_snapshot(self) -> Mapping[str, Any] | None:
+        """Return what a collapse stage last asked to be kept."""
+        with self._lock:
+            return self._journal.ledger.snapshot
 
     def withdraw(self) -> tuple[int, Failure | None]:
         """Take back what was kept for the last enforced list and no later group follows.

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Fingerprint, Key, Plan
+from toolbudget.budget.ledger import KEPT_ORIGINAL, ContextLedger
 from toolbudget.budget.lineage import entries_by_home, parts_of
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
-from toolbudget.budget.state import ContentReplacementState
+from toolbudget.budget.state import CLEARED, ContentReplacementState
 from toolbudget.budget.storing import store_choices
 from toolbudget.budget.transaction import Transaction
 from toolbudget.errors import TranscriptError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from toolbudget._core.pure import Choice, Fingerprints
+    from toolbudget.budget.ledger import ContextChange
     from toolbudget.budget.recorder import LockedLog, Recorder
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
@@ -68,6 +70,7 @@ class Journal:
         self.fingerprints: Fingerprints = core.FingerprintCache()
         self.has_records = False
         self.is_begun_by_parent = False
+        self.ledger = ContextLedger()
         self._recorder = recorder
         self._session_id = session_id
         self._strict = strict
@@ -86,6 +89,7 @@ class Journal:
         for record in records:
             found = True
             self.state.apply_record(record)
+            self.ledger.note(record)
             self._note_files(record.replacements, record.inherited_from or self._session_id)
             self.is_begun_by_parent |= record.is_ours and record.inherited_from is not None
             if record.is_ours and record.raw.get(SEEN) is True:
@@ -188,9 +192,45 @@ class Journal:
         decided = self.state.decisions_about(key.tool_use_id)
         return decided.get(key.fingerprint, "") is None and not self.is_marked_seen(key)
 
+    def change_context(self, make: Callable[[], ContextChange]) -> ContextChange:
+        """Clear results, keep originals or cut messages out: record it, then take it over.
+
+        Args:
+            make: Says what is to be changed, from what is known then; what it stores is stored
+                before the record is written. It is called under the lock of the log, so that what
+                another process has changed is known.
+
+        Raises:
+            TranscriptError: It is certainly not recorded; then nothing has changed.
+            OSError: The same, for a reason of the operating system.
+        """
+        recorder = self._recorder
+        if recorder is None:
+            change = make()
+            self._take_over_change(change)
+            return change
+        with recorder.locked() as (locked, records, has_others):
+            self.apply_records(records, are_own=not has_others)
+            change = make()
+            if not change.is_empty:
+                self._record_lost(recorder, locked)
+                # Nothing of the change counts before its last record, the one with the edit.
+                for entries, entry in change.records():
+                    recorder.write_context(locked, entries, entry)
+                self._take_over_change(change)
+        recorder.settle()
+        return change
+
+    def _take_over_change(self, change: ContextChange) -> None:
+        for entry in change.entries:
+            self.state.apply_entry(entry)
+        self.ledger.take_over(change)
+        self._note_files(change.entries, self._session_id)
+
     def inherit(self, parent: Journal) -> None:
         """Begin with all that a parent knows."""
         self.state = parent.state.clone()
+        self.ledger = parent.ledger.clone()
         self.has_records = parent.has_records
         self._marked_seen = set(parent._marked_seen)
         self._files = dict(parent._files)
@@ -249,8 +289,15 @@ class Journal:
             return False
         for home, entries in entries_by_home(self, self._session_id).items():
             is_own = home == self._session_id
-            for part in parts_of(entry for entry in entries if not is_own or entry.size is None):
+            lost = (
+                entry
+                for entry in entries
+                if not is_own or entry.size is None or entry.kind == KEPT_ORIGINAL
+            )
+            for part in parts_of(lost):
                 recorder.write_inherited(locked, part, home=home)
+        for record in self.ledger.records():
+            recorder.write_context(locked, *record)
         recorder.unrecorded_inherited = False
         return True
 
@@ -315,7 +362,7 @@ class Journal:
         """Return the entry of a record about a replaced result."""
         file = self._files.get(key)
         return ContentReplacementRecord(
-            kind="tool-result",
+            kind=CLEARED if self.state.is_cleared(key) else "tool-result",
             tool_use_id=key.tool_use_id,
             replacement=replacement,
             size=key.fingerprint.size_chars,
@@ -327,6 +374,10 @@ class Journal:
     def is_marked_seen(self, key: Key) -> bool:
         """Tell whether `mark_seen` kept a result, so that it is never withdrawn."""
         return key in self._marked_seen
+
+    def is_own_file(self, file: StoredFile) -> bool:
+        """Tell whether a file is in the folder of this session, not of one it came from."""
+        return file.session_id == self._session_id
 
     def file_of(self, key: Key) -> StoredFile | None:
         """Return where the full text of a replaced result is, as far as a record says."""

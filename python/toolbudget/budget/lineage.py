@@ -6,6 +6,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from toolbudget.budget.context_edits import EDITS
 from toolbudget.budget.recorder import SEEN
 from toolbudget.storage.records import ContentReplacementRecord, content_replacement
 
@@ -64,6 +65,8 @@ def inherited_records(
         yield from (record(home, part) for part in parts_of(entries))
     for part in parts_of(_kept(journal, are_seen=True)):
         yield {**record(parent_id, kept=part), SEEN: True}
+    for _, edits in journal.ledger.records():
+        yield {**record(parent_id), EDITS: list(edits)}
 
 
 def parts_of(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
@@ -118,4 +121,7 @@ def entries_by_home(journal: Journal, parent_id: str) -> dict[str, list[ContentR
         file = journal.file_of(key)
         home = parent_id if file is None else file.session_id
         by_home[home].append(journal.entry(key, replacement))
+    for key, entry in journal.ledger.originals.items():
+        file = journal.file_of(key)
+        by_home[parent_id if file is None else file.session_id].append(entry)
     return by_home

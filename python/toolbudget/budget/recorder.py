@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from toolbudget._core.pure import Fingerprint, Key
+from toolbudget.budget.context_edits import EDITS
 from toolbudget.budget.report import Failure
 from toolbudget.storage.json_lines import survives_json
 from toolbudget.storage.records import content_replacement
@@ -173,6 +174,22 @@ class Recorder:
             if entry.size is not None and entry.hash is not None:
                 key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
                 self.unrecorded.pop(key, None)
+
+    def write_context(
+        self,
+        locked: LockedLog,
+        entries: Sequence[ContentReplacementRecord],
+        edits: Sequence[Mapping[str, object]],
+    ) -> None:
+        """Append what was cleared or kept in full, and what was cut out of the history.
+
+        Raises:
+            TranscriptError: It is certainly not recorded.
+        """
+        record = self._record(replacements=entries)
+        if edits:
+            record[EDITS] = list(edits)
+        self._append(locked, record, sync=True)
 
     def write_withdrawal(self, locked: LockedLog, keys: Sequence[Key]) -> None:
         """Append that kept decisions are taken back.

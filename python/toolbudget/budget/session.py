@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
+from toolbudget.budget.compaction import Compaction
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.report import EnforcementReport
-from toolbudget.budget.requests import Requests
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
 from toolbudget.budget.state import ContentReplacementState
@@ -40,7 +40,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session(Requests):
+class Session(Compaction):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.

@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
 
 __all__ = [
+    "CLEARED",
     "ContentReplacementState",
     "clone_content_replacement_state",
     "create_content_replacement_state",
 ]
 
 _VERSION: Final = 1
-_KIND: Final = "tool-result"
+_REPLACED: Final = "tool-result"
+CLEARED: Final = "cleared"
+"""The kind of a decision to clear a result that the model has seen: it goes before the one that
+the budget took."""
 
 
 class ContentReplacementState:
@@ -46,6 +50,7 @@ class ContentReplacementState:
         "_by_id",
         "_by_length",
         "_changes",
+        "_cleared",
         "_epoch",
         "_latest",
         "_unapplied",
@@ -58,6 +63,7 @@ class ContentReplacementState:
         self._latest: dict[str, str] = {}
         self._by_length: dict[int, set[str]] = {}
         self._unapplied: dict[str, str] = {}
+        self._cleared: set[Key] = set()
         # A decision stays for good, unless it is taken back: then this is another object.
         self._epoch = object()
         self._unframed = 0
@@ -168,6 +174,23 @@ class ContentReplacementState:
             if not by_fingerprint:
                 del self._by_id[key.tool_use_id]
 
+    def clear(self, key: Key, text: str) -> None:
+        """Let a text stand in for a result from now on, whatever was decided about it before.
+
+        Once cleared is cleared for good: a second text changes nothing.
+        """
+        if key in self._cleared:
+            return
+        by_fingerprint = self._by_id.setdefault(key.tool_use_id, {})
+        by_fingerprint.pop(key.fingerprint, None)
+        self.decide(key, text)
+        self._cleared.add(key)
+        self._epoch = object()
+
+    def is_cleared(self, key: Key) -> bool:
+        """Tell whether a result was cleared after the model had seen it."""
+        return key in self._cleared
+
     def apply_record(self, record: ParsedRecord) -> None:
         """Take over what one record of a transcript says."""
         for entry in record.replacements:
@@ -181,13 +204,14 @@ class ContentReplacementState:
 
     def apply_entry(self, entry: ContentReplacementRecord) -> None:
         """Take over what one entry of a record says; of another program's the last one counts."""
-        if entry.kind != _KIND:
-            return
         if entry.size is not None and entry.hash is not None:
             key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
-            self.decide(key, entry.replacement)
-            return
-        self.expect(entry.tool_use_id, entry.replacement)
+            if entry.kind == _REPLACED:
+                self.decide(key, entry.replacement)
+            elif entry.kind == CLEARED:
+                self.clear(key, entry.replacement)
+        elif entry.kind == _REPLACED:
+            self.expect(entry.tool_use_id, entry.replacement)
 
     def expect(self, tool_use_id: str, replacement: str) -> None:
         """Await the text that another program's replacement is to be bound to."""
@@ -216,7 +240,10 @@ class ContentReplacementState:
             and key.fingerprint not in self.decisions_about(key.tool_use_id)
         }
         for key, replacement in missing.items():
-            self.decide(key, replacement)
+            if parent.is_cleared(key):
+                self.clear(key, replacement)
+            else:
+                self.decide(key, replacement)
         for tool_use_id in open_ids & parent.unapplied.keys():
             self.expect(tool_use_id, parent.unapplied[tool_use_id])
         return missing
@@ -228,13 +255,18 @@ class ContentReplacementState:
         other._latest = dict(self._latest)
         other._by_length = {length: set(texts) for length, texts in self._by_length.items()}
         other._unapplied = dict(self._unapplied)
+        other._cleared = set(self._cleared)
         return other
 
     def __eq__(self, other: object) -> bool:
         """Compare decisions, whatever the order they were taken in."""
         if not isinstance(other, ContentReplacementState):
             return NotImplemented
-        return (self._by_id, self._unapplied) == (other._by_id, other._unapplied)
+        return (self._by_id, self._unapplied, self._cleared) == (
+            other._by_id,
+            other._unapplied,
+            other._cleared,
+        )
 
     # A state changes as decisions are taken, so it cannot be a key.
     __hash__ = None  # type: ignore[assignment]
@@ -262,7 +294,16 @@ class ContentReplacementState:
             [tool_use_id, fingerprint.size_chars, fingerprint.hash, replacement]
             for (tool_use_id, fingerprint), replacement in self.decisions.items()
         ]
-        document = {"version": _VERSION, "decisions": decisions, "unapplied": self._unapplied}
+        document: dict[str, object] = {
+            "version": _VERSION,
+            "decisions": decisions,
+            "unapplied": self._unapplied,
+        }
+        if self._cleared:
+            document["cleared"] = [
+                [tool_use_id, fingerprint.size_chars, fingerprint.hash]
+                for tool_use_id, fingerprint in self._cleared
+            ]
         return json.dumps(document, separators=(",", ":"))
 
     @classmethod
@@ -286,6 +327,9 @@ class ContentReplacementState:
             for tool_use_id, replacement in document["unapplied"].items():
                 _check_entry(tool_use_id, 0, "", replacement)
                 state.expect(tool_use_id, replacement)
+            for tool_use_id, size_chars, text_hash in document.get("cleared", ()):
+                _check_entry(tool_use_id, size_chars, text_hash, None)
+                state._cleared.add(Key(tool_use_id, Fingerprint(size_chars, text_hash)))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise TranscriptError(f"state is not what to_json writes: {error}") from error
         return state

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Choice
     from toolbudget.storage.store import Content, ResultStore
 
-__all__ = ["Replaced", "StoreOutcome", "expected_path", "is_json_content", "store_choices"]
+__all__ = ["Replaced", "StoreOutcome", "expected_path", "is_json_content"]
+__all__ += ["put_items", "store_choices"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ def store_choices(
 ) -> StoreOutcome:
     """Store the full text of every choice as one batch; never raises for one of them."""
     outcome = StoreOutcome()
-    for choice, stored in zip(choices, _put_all(choices, store), strict=True):
+    items = [(choice.key.tool_use_id, _content_to_store(choice)) for choice in choices]
+    for choice, stored in zip(choices, put_items(items, store), strict=True):
         if isinstance(stored, Exception):
             outcome.failures.append(Failure("store", choice.key.tool_use_id, stored))
             outcome.kept.append(choice)
@@ -108,8 +110,10 @@ def store_choices(
     return outcome
 
 
-def _put_all(choices: Sequence[Choice], store: ResultStore) -> list[StoredResult | Exception]:
-    items = [(choice.key.tool_use_id, _content_to_store(choice)) for choice in choices]
+def put_items(
+    items: Sequence[tuple[str, Content]], store: ResultStore
+) -> list[StoredResult | Exception]:
+    """Store contents by id as one batch; what went wrong with one stands in its place."""
     put_many = getattr(store, "put_many", None)
     if put_many is None:
         return [_put(store, tool_use_id, content) for tool_use_id, content in items]

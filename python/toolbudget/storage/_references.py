@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Reference", "ReferenceBook", "ReferenceCheck"]
 
 _SHOWN_PATH: Final = re.compile(
-    r"Output too large \([^)\n]*\)\. Full output saved to: ([^\n]+)(?:\n|$)"
+    r"(?:Output too large \([^)\n]*\)|Old tool result cleared)\. "
+    r"Full output saved to: ([^\n]+)(?:\n|$)"
 )
 _CHUNK_BYTES: Final = 1024 * 1024
 _MAX_SHOWN_CHARS: Final = 1024

@@ -1,0 +1,102 @@
+"""The part of a session that the pipeline works with: clearing results, cutting out messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolbudget.budget.events import announce
+from toolbudget.budget.report import EnforcementReport
+from toolbudget.budget.requests import Requests
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolbudget.budget.clearing import ClearedResults, OldResult
+    from toolbudget.budget.context_edits import ContextEdit
+
+__all__ = ["Compaction"]
+
+
+class Compaction(Requests):
+    """What a session does when old parts of its history are to go."""
+
+    @property
+    def context_edits(self) -> tuple[ContextEdit, ...]:
+        """What was cut out of the history so far, in the order in which it was."""
+        return self._engine.context_edits()
+
+    @property
+    def collapse_snapshot(self) -> Mapping[str, Any] | None:
+        """What a collapse stage last asked to be kept; ``None`` if nothing."""
+        return self._engine.collapse_snapshot()
+
+    def clear_results(self, results: Sequence[OldResult]) -> ClearedResults:
+        """Clear results that the model has seen: a text naming the stored file stands in for each.
+
+        What was never stored is stored first. From now on :meth:`enforce` gives the new text, also
+        after a resume and in forks. The caller puts it into the messages of this turn.
+
+        Args:
+            results: The results as they stand in the history now, in full or as a reference.
+
+        Returns:
+            What stands in their place. A result stays as it is if it could not be stored, if the
+            text would not be shorter, or if it is a reference that names no file.
+
+        Raises:
+            TranscriptError: It could not be recorded; then nothing was cleared.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> from toolbudget.pipeline import OldResult
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 900}
+            >>> history = session.enforce([{"role": "user", "content": [block]}])
+            >>> _ = session.clear_results([OldResult("t1", block["content"])])
+            >>> print(session.enforce(history)[0]["content"][0]["content"][:43])
+            <persisted-output>
+            Old tool result cleared.
+        """
+        self._check_open()
+        outcome = self._engine.clear_results(results)
+        announce(EnforcementReport(failures=tuple(outcome.failures)), self._settings.on_event)
+        return outcome
+
+    def store_results(self, results: Sequence[OldResult]) -> dict[str, str]:
+        """Store in full what is about to leave the history, and record where it is.
+
+        Args:
+            results: The results as they stand in the history now, in full or as a reference.
+
+        Returns:
+            By id: the path of the full text, as the model is shown it.
+
+        Raises:
+            StoreError: One of them could not be stored.
+            TranscriptError: It could not be recorded.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> from toolbudget.pipeline import OldResult
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> paths = session.store_results([OldResult("t1", "small")])
+            >>> session.result_path("t1").read_text()
+            'small'
+        """
+        self._check_open()
+        return self._engine.store_results(results)
+
+    def record_edit(
+        self, edit: ContextEdit | None, *, snapshot: Mapping[str, Any] | None = None
+    ) -> None:
+        """Record that messages were cut out of the history, so that every later turn cuts them out.
+
+        Args:
+            edit: What was cut out, and what stands in its place.
+            snapshot: What a collapse stage wants to know again.
+
+        Raises:
+            TranscriptError: It could not be recorded; then nothing has changed.
+        """
+        self._check_open()
+        self._engine.record_edit(edit, snapshot)

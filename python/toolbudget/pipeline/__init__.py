@@ -1,0 +1,41 @@
+"""The pipeline after the budget: clearing, snipping, folding and summarising, in a fixed order."""
+
+from __future__ import annotations
+
+from toolbudget.budget.clearing import ClearedResults, OldResult
+from toolbudget.budget.context_edits import ContextEdit
+from toolbudget.pipeline.budget_stage import Budget
+from toolbudget.pipeline.overflow import Overflow, read_overflow
+from toolbudget.pipeline.pipeline import Pipeline
+from toolbudget.pipeline.report import PipelineResult, StageReport, StageStatus
+from toolbudget.pipeline.stage import (
+    STAGE_ORDER,
+    AsyncStage,
+    RecoveringStage,
+    Stage,
+    StageName,
+    StageResult,
+    TurnContext,
+)
+from toolbudget.pipeline.validity import RefusedStageError
+
+__all__ = [
+    "STAGE_ORDER",
+    "AsyncStage",
+    "Budget",
+    "ClearedResults",
+    "ContextEdit",
+    "OldResult",
+    "Overflow",
+    "Pipeline",
+    "PipelineResult",
+    "RecoveringStage",
+    "RefusedStageError",
+    "Stage",
+    "StageName",
+    "StageReport",
+    "StageResult",
+    "StageStatus",
+    "TurnContext",
+    "read_overflow",
+]

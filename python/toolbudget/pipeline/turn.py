@@ -1,0 +1,172 @@
+"""One turn of the pipeline: what a stage is given, and what becomes of its answer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from toolbudget._core.pure.shape import check_sequence, read_message
+from toolbudget.pipeline.difference import difference_of, sent_messages
+from toolbudget.pipeline.idle import idle_seconds
+from toolbudget.pipeline.replay import Replay, replay
+from toolbudget.pipeline.report import PipelineResult, StageReport
+from toolbudget.pipeline.stage import StageResult, TurnContext
+from toolbudget.pipeline.validity import RefusedStageError, check_stage_result
+from toolbudget.tokens import estimate_tokens_for_messages, read_window_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolbudget.budget.session import Session
+    from toolbudget.pipeline.report import StageStatus
+    from toolbudget.pipeline.stage import Stage
+    from toolbudget.tokens import ContextWindow
+
+__all__ = ["Turn"]
+
+_logger: Final = logging.getLogger("toolbudget")
+
+
+class Turn:
+    """Keeps the running state of one turn.
+
+    Raises:
+        InvalidMessageError: ``messages`` cannot be a message list.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[Any],
+        *,
+        session: Session | None,
+        window: ContextWindow | None,
+        now_s: float,
+        idle_s: float | None,
+        used_tokens: int | None,
+        memory: dict[str, Any],
+    ) -> None:
+        for index, element in enumerate(check_sequence(messages)):
+            read_message(element, index)
+        self.context = TurnContext(
+            messages=messages,
+            session=session,
+            window=window,
+            now_s=now_s,
+            idle_s=idle_seconds(messages, now_s) if idle_s is None else idle_s,
+            memory=memory,
+        )
+        self._given_tokens = used_tokens
+        self._estimate_tokens = estimate_tokens_for_messages(messages)
+        self._replay: Replay | None = None
+        self._stage: Stage | None = None
+        self._started_s = 0.0
+        self._saved_tokens = 0
+
+    def want(self, excess_tokens: int) -> None:
+        """Say that the provider has refused the request, and by how much it was too long."""
+        self.context.wanted_tokens = excess_tokens
+
+    @property
+    def has_made_room(self) -> bool:
+        """Whether a stage behind the budget has made the messages shorter."""
+        return self._saved_tokens > 0
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether as much has gone as the provider wants."""
+        return self.has_made_room and self._saved_tokens > (self.context.wanted_tokens or 0)
+
+    def enter(self, stage: Stage) -> None:
+        """Begin with a stage; what earlier turns cut out is out before all but the budget."""
+        if stage.name != "budget":
+            self._put_edits_in()
+        self._stage = stage
+        self._started_s = time.perf_counter()
+
+    def accept(self, result: StageResult | None) -> None:
+        """Go on with what a stage gave, if that can be sent."""
+        context = self.context
+        if result is None:
+            self._report("unchanged")
+            return
+        if not isinstance(result, StageResult):
+            raise RefusedStageError(f"stage gave no StageResult: {type(result).__name__}")
+        before, after = context.messages, result.messages
+        check_stage_result(before, after)
+        difference = difference_of(before, after)
+        if difference.first_index is None:
+            self._report("unchanged", result)
+            return
+        first_sent = sent_messages(before) if result.is_announced else 0
+        is_break = difference.first_index < first_sent
+        context.messages = after
+        self._estimate_tokens += difference.added_tokens
+        context.used_tokens = max(context.used_tokens + difference.added_tokens, 0)
+        if result.is_announced:
+            self._saved_tokens -= difference.added_tokens
+        self._report(
+            "changed",
+            result,
+            added_tokens=difference.added_tokens,
+            broken_at=difference.first_index if is_break else None,
+        )
+
+    def pass_over(self, error: Exception) -> None:
+        """Go on with what the stage before left."""
+        _logger.warning("stage %s passed over: %s", self._stage and self._stage.name, error)
+        self._report("refused" if isinstance(error, RefusedStageError) else "failed", error=error)
+
+    def finish(self) -> PipelineResult:
+        """Give what is to be sent."""
+        edits = self._put_edits_in()
+        context = self.context
+        messages = context.messages
+        return PipelineResult(
+            messages=messages if type(messages) is list else list(messages),
+            reports=tuple(context.reports),
+            used_tokens=context.used_tokens,
+            check=context.check,
+            replayed_edits=edits.applied,
+        )
+
+    def _put_edits_in(self) -> Replay:
+        """Cut out again what earlier turns have cut out, and measure what is left."""
+        if self._replay is not None:
+            return self._replay
+        context = self.context
+        edits = () if context.session is None else context.session.context_edits
+        done = self._replay = replay(context.messages, edits)
+        self._estimate_tokens += difference_of(context.messages, done.messages).added_tokens
+        context.messages = done.messages
+        if self._given_tokens is not None:
+            context.used_tokens = self._given_tokens
+        elif done.is_usage_stale:
+            context.used_tokens = self._estimate_tokens
+        else:
+            context.used_tokens = read_window_count(context.messages).tokens
+        return done
+
+    def _report(
+        self,
+        status: StageStatus,
+        result: StageResult | None = None,
+        *,
+        added_tokens: int = 0,
+        broken_at: int | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        assert self._stage is not None  # noqa: S101 - a stage is entered before it answers
+        self.context.reports.append(
+            StageReport(
+                name=self._stage.name,
+                status=status,
+                changed=0 if result is None else result.changed,
+                detail="" if result is None else result.detail,
+                tokens_before=self._estimate_tokens - added_tokens,
+                tokens_after=self._estimate_tokens,
+                prefix_broken_at=broken_at,
+                error=error,
+                elapsed_s=time.perf_counter() - self._started_s,
+            )
+        )
