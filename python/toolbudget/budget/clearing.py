@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from toolbudget.storage.result import StoredResult
     from toolbudget.storage.store import Content
 
-__all__ = ["ClearedResults", "OldResult", "cleared_text", "plan_clearing", "plan_storing"]
+__all__ = ["ClearedResults", "OldResult", "cleared_text", "is_cleared_text"]
+__all__ += ["plan_clearing", "plan_storing"]
 
 _SAVED_TO: Final = re.compile(r"Full output saved to: ([^\n]+)")
+_CLEARED_NOTICE: Final = f"{OPENING}Old tool result cleared. Full output saved to: "
 # What names the file stands in the second line of a reference; a preview may hold the same words.
 _NOTICE_LINES: Final = 2
 
@@ -83,7 +85,17 @@ def cleared_text(shown_path: str) -> str:
         Old tool result cleared. Full output saved to: /tmp/t1.txt
         </persisted-output>
     """
-    return f"{OPENING}Old tool result cleared. Full output saved to: {shown_path}{CLOSING}"
+    return f"{_CLEARED_NOTICE}{shown_path}{CLOSING}"
+
+
+def is_cleared_text(text: str) -> bool:
+    """Tell whether a text stands in for a result that was cleared.
+
+    Example:
+        >>> is_cleared_text(cleared_text("/tmp/t1.txt"))
+        True
+    """
+    return text.startswith(_CLEARED_NOTICE) and is_framed_reference(text)
 
 
 def plan_clearing(

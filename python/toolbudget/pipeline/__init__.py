@@ -5,6 +5,13 @@ from __future__ import annotations
 from toolbudget.budget.clearing import ClearedResults, OldResult
 from toolbudget.budget.context_edits import ContextEdit
 from toolbudget.pipeline.budget_stage import Budget
+from toolbudget.pipeline.microcompact import (
+    COMPACTABLE_TOOLS,
+    CONTEXT_MANAGEMENT_BETA,
+    DEFAULT_IDLE_S,
+    DEFAULT_KEEP_RESULTS,
+    Microcompact,
+)
 from toolbudget.pipeline.overflow import Overflow, read_overflow
 from toolbudget.pipeline.pipeline import Pipeline
 from toolbudget.pipeline.report import PipelineResult, StageReport, StageStatus
@@ -20,11 +27,16 @@ from toolbudget.pipeline.stage import (
 from toolbudget.pipeline.validity import RefusedStageError
 
 __all__ = [
+    "COMPACTABLE_TOOLS",
+    "CONTEXT_MANAGEMENT_BETA",
+    "DEFAULT_IDLE_S",
+    "DEFAULT_KEEP_RESULTS",
     "STAGE_ORDER",
     "AsyncStage",
     "Budget",
     "ClearedResults",
     "ContextEdit",
+    "Microcompact",
     "OldResult",
     "Overflow",
     "Pipeline",

@@ -221,9 +221,9 @@ def _in_order(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     names: set[str] = set()
     for stage in given:
         name = getattr(stage, "name", None)
-        if name not in _PLACE:
+        if name not in STAGE_ORDER:
             wanted = ", ".join(map(repr, STAGE_ORDER))
-            raise ConfigError(f"stages (argument): name must be one of {wanted}: {stage!r}")
+            raise ConfigError(f"stages (argument): name must be one of {wanted}: {name!r}")
         if name in names:
             raise ConfigError(f"stages (argument) must have each stage once: {name!r}")
         if not callable(getattr(stage, "run", None)):
