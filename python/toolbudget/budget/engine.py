@@ -99,6 +99,11 @@ class Engine:
         with self._lock:
             return self._journal.latest_file(tool_use_id)
 
+    def stored_files(self) -> set[StoredFile]:
+        """Return every file that a record names."""
+        with self._lock:
+            return self._journal.stored_files()
+
     def apply_records(self, records: Iterable[ParsedRecord]) -> None:
         """Take over what records say."""
         with self._deciding():

@@ -387,6 +387,10 @@ class Journal:
         """Return where the full text of an id's latest replaced result is."""
         return self._latest_files.get(tool_use_id)
 
+    def stored_files(self) -> set[StoredFile]:
+        """Return every file that a record names."""
+        return {*self._files.values(), *self._latest_files.values()}
+
     def _note_files(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
         for entry in entries:
             # A record is input: only a name that the store could have made is ever used as one.

@@ -15,6 +15,7 @@ from toolbudget.budget.engine import Engine
 from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
+from toolbudget.budget.reading import Reading
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
@@ -40,7 +41,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session(Compaction):
+class Session(Compaction, Reading):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.

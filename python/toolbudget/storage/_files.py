@@ -4,7 +4,8 @@ Every file operation of this package goes through a :class:`FileSystem`: one sys
 method, ``OSError`` on failure, descriptors as plain integers. Tests put a faulty or an in-memory
 one in place of :data:`POSIX`, so each failure can be tried at each step.
 
-Names are relative to an open directory and never followed through a symbolic link. Directories are
+Names are relative to an open directory and never followed through a symbolic link, but for those of
+files that an agent reads as it would in a shell. Directories are
 0700 and files 0600 from the moment they exist; modes of what was there before are left alone.
 
 Linux is the first platform; on macOS files are made under a temporary name because ``O_TMPFILE`` is
@@ -28,6 +29,7 @@ from toolbudget.storage._filesystem import (
     EntryKind,
     FileSystem,
     InspectableFileSystem,
+    ReadableFileSystem,
     Status,
 )
 
@@ -38,6 +40,7 @@ __all__ = [
     "FileSystem",
     "InspectableFileSystem",
     "PosixFileSystem",
+    "ReadableFileSystem",
     "Status",
     "close_quietly",
     "open_below",
@@ -198,6 +201,9 @@ class PosixFileSystem:
 
     def change_mode(self, handle: int, mode: int) -> None:
         os.fchmod(handle, mode)
+
+    def open_anywhere(self, path: str) -> int:
+        return os.open(path, os.O_RDONLY | (_FILE_FLAGS & ~os.O_NOFOLLOW))
 
     def user(self) -> int:
         return os.geteuid()

@@ -11,6 +11,7 @@ __all__ = [
     "FileSystem",
     "Identity",
     "InspectableFileSystem",
+    "ReadableFileSystem",
     "Status",
 ]
 
@@ -169,4 +170,12 @@ class InspectableFileSystem(FileSystem, Protocol):
 
     def user(self) -> int:
         """Return the number of the user whose rights this process has."""
+        ...
+
+
+class ReadableFileSystem(FileSystem, Protocol):
+    """What a reader of any file asks beyond that."""
+
+    def open_anywhere(self, path: str) -> int:
+        """Open for reading by any path; symbolic links are followed, a FIFO is not waited for."""
         ...

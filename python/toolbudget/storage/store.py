@@ -120,6 +120,18 @@ class DirectoryStore:
         """
         return self._show(result_name(tool_use_id) + _extension(is_json=is_json))
 
+    def shown_path(self, file_name: str) -> str:
+        """Return the path of a file of the directory as the model is shown it.
+
+        Raises:
+            ConfigError: ``display_path`` fails, or gives what cannot be shown.
+        """
+        return self._show(file_name)
+
+    def place_of(self, file_name: str) -> tuple[str, tuple[str, ...]]:
+        """Return the anchor, and the names that lead from it to a file of the directory."""
+        return str(self._anchor), (*self._names, file_name)
+
     def put(self, tool_use_id: str, content: Content) -> StoredResult:
         """Store one result; the same bytes again are success, other bytes get another name.
 
@@ -269,6 +281,10 @@ class MemoryStore:
     def expected_shown_path(self, tool_use_id: str, *, is_json: bool) -> str:
         """Return the path that is shown unless the plain name is taken."""
         return str(self.directory / (result_name(tool_use_id) + _extension(is_json=is_json)))
+
+    def shown_path(self, file_name: str) -> str:
+        """Return the path of a result's file name as the model is shown it."""
+        return str(self.directory / file_name)
 
     def put(self, tool_use_id: str, content: Content) -> StoredResult:
         """Store one result.

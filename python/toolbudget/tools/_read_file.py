@@ -1,0 +1,101 @@
+"""The tool that reads a file, however large it is and whatever it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from toolbudget._core.pure.replacement import format_size
+from toolbudget.storage.page_note import page_with_note
+from toolbudget.storage.text_page import MAX_PAGE_CHARS, TextPage, read_page
+from toolbudget.storage.text_source import open_file
+from toolbudget.tools.definition import Parameter, ToolResult, tool
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["RANGE_PARAMETERS", "ReadFileResult", "read_file"]
+
+RANGE_PARAMETERS: Final = (
+    Parameter("start_line", "integer", "First line to show, from 1.", minimum=1),
+    Parameter("end_line", "integer", "Last line to show, inclusive.", minimum=1),
+    Parameter(
+        "start_byte",
+        "integer",
+        "Where to begin instead, as a position in bytes: for going on within a very long line.",
+        minimum=0,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFileResult(ToolResult):
+    """What :func:`read_file` found.
+
+    Attributes:
+        path: The file, as it was asked for.
+        page: What is shown of it and where it goes on; ``None`` of a file that is no text.
+        is_binary: Whether it is none.
+    """
+
+    path: str
+    page: TextPage | None
+    is_binary: bool = False
+
+
+@tool(
+    Parameter("path", "string", "The file to read.", is_required=True),
+    *RANGE_PARAMETERS,
+    description=(
+        "Read a text file, all of it or a range of lines. Lines are counted from 1. A long file "
+        "is shown in part; the last line then says how to continue."
+    ),
+)
+def read_file(
+    path: str | os.PathLike[str],
+    start_line: int | None = None,
+    end_line: int | None = None,
+    *,
+    start_byte: int | None = None,
+    max_chars: int = MAX_PAGE_CHARS,
+) -> ReadFileResult:
+    r"""Read a text file, or a range of its lines.
+
+    Only what is shown is held in memory. Lines end with ``\n``, as they do for ``grep``. The
+    encoding is that of the byte order mark, else UTF-8; what is not shows as ``\xNN``, and the
+    result says so.
+
+    Args:
+        path: The file. Symbolic links are followed.
+        start_line: First line, from 1; by default the first one.
+        end_line: Last line, inclusive; by default that of the file.
+        start_byte: Where to begin instead, in bytes.
+        max_chars: The most characters of it that are shown, in whole lines if a line fits. More
+            than that is a next page, and the result says where it begins.
+
+    Raises:
+        ToolInputError: The range cannot be, or lies behind the end.
+        ToolError: There is no such file, or it is none: a directory, a FIFO, a device.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from toolbudget.tools import read_file
+        >>> _ = Path("notes.txt").write_text("one\ntwo\nthree\n")
+        >>> print(read_file("notes.txt", 2, max_chars=4).text)
+        two
+        [Line 2, bytes 4-8 of 14 bytes. Continue with start_line=3.]
+    """
+    name = str(path)
+    with open_file(name) as source:
+        if source.is_binary:
+            size = format_size(source.size_bytes)
+            text = f"[A binary file of {size}, not shown: {name!r}]"
+            return ReadFileResult(text=text, path=name, page=None, is_binary=True)
+        page = read_page(
+            source,
+            start_line=start_line,
+            end_line=end_line,
+            start_byte=start_byte,
+            max_chars=max_chars,
+        )
+    return ReadFileResult(text=page_with_note(page, end_line=end_line), path=name, page=page)

@@ -1,0 +1,161 @@
+"""Reading any file: all of it, a range, or the next page, and clear errors for the rest."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from toolbudget import ToolError, ToolInputError
+from toolbudget.tools import read_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Name a file that does not exist yet."""
+    return tmp_path / "file.txt"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one line",
+        "one\n",
+        "one\r\ntwo\r\n",
+        "old\rmac\r",
+        "tabs\t\x1b[31m\u2028é🎉\n",
+        "[brackets]",
+    ],
+)
+def test_a_short_file_is_shown_as_it_is(file: Path, text: str) -> None:
+    """A text that fits comes without any addition, whatever its line ends."""
+    file.write_bytes(text.encode())
+    result = read_file(file)
+    assert result.text == text
+    assert result.page is not None
+    assert not result.page.has_more
+    assert result.is_error is False
+
+
+def test_lines_end_with_a_line_feed(file: Path) -> None:
+    """A carriage return ends no line, so that numbers are those of grep and editors."""
+    file.write_bytes(b"a\rb\r\nc\rd\n")
+    assert read_file(file, 2).text == "c\rd\n[Line 2, bytes 5-9.]"
+    with pytest.raises(ToolInputError, match="past the last line, 2: 3"):
+        read_file(file, 3)
+
+
+def test_empty_file(file: Path) -> None:
+    """An empty file is said to be empty: a model takes an empty result for a failure."""
+    file.touch()
+    assert read_file(file).text == "[The file is empty.]"
+
+
+def test_a_range_in_several_pages(file: Path) -> None:
+    """Each page says how to go on to the end of what was asked for."""
+    file.write_text("".join(f"line {number}\n" for number in range(1, 10)))
+    first = read_file(file, 2, 5, max_chars=16)
+    note = "[Lines 2-3, bytes 7-21 of 63 bytes. Continue with start_line=4, end_line=5.]"
+    assert first.text == f"line 2\nline 3\n{note}"
+    assert read_file(file, 4, 5, max_chars=16).text == "line 4\nline 5\n[Lines 4-5, bytes 21-35.]"
+
+
+def test_a_long_line_goes_on_by_bytes(file: Path) -> None:
+    """One line longer than a page is read on within, without losing a character."""
+    text = "é" * 25
+    file.write_text(text + "\nend\n", encoding="utf-8")
+    result = read_file(file, max_chars=10)
+    shown = ""
+    while result.page is not None and result.page.next_start_byte is not None:
+        assert result.text.endswith(f" Continue with start_byte={result.page.next_start_byte}.]")
+        shown += result.page.text
+        result = read_file(file, start_byte=result.page.next_start_byte, max_chars=10)
+    assert result.page is not None
+    assert shown + result.page.text == text + "\nend\n"
+
+
+def test_encodings_are_told(file: Path) -> None:
+    """What is not plain UTF-8 is said, and undecodable bytes stay visible."""
+    file.write_bytes("Grüße".encode("utf-16"))
+    assert read_file(file).text == "Grüße\n[UTF-16 (little endian).]"
+    file.write_bytes("Grüße".encode("utf-8-sig"))
+    assert read_file(file).text == "Grüße\n[UTF-8 with a byte order mark.]"
+    file.write_bytes("Viele Grüße aus Köln".encode("latin-1"))
+    shown, _, note = read_file(file).text.partition("\n")
+    assert shown == r"Viele Gr\xfc\xdfe aus K\xf6ln"
+    assert "Not all of it is text that can be shown" in note
+
+
+def test_a_binary_file_is_not_shown(file: Path) -> None:
+    """It is said to be one, with its size."""
+    file.write_bytes(b"\x7fELF\0\0\0" * 300)
+    result = read_file(file)
+    assert result.is_binary
+    assert result.page is None
+    assert result.text == f"[A binary file of 2.1KB, not shown: {str(file)!r}]"
+
+
+def test_what_is_no_file_is_an_error(tmp_path: Path) -> None:
+    """Nothing waits for a FIFO, a socket or a terminal, and a device is not read for ever."""
+    (tmp_path / "gone").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        for path, complaint in {
+            "missing": "cannot read, no such file or directory",
+            "gone": "cannot read, no such file or directory",
+            "": "is a directory, not a file",
+            "fifo": "is a FIFO, socket or device, not a file",
+            "socket": "cannot read, no such device or address",
+            "x" * 300: "cannot read, file name too long",
+        }.items():
+            whole = str(tmp_path / path)
+            with pytest.raises(ToolError) as caught:
+                read_file(whole)
+            assert str(caught.value) == f"{complaint}: {whole!r}"
+    for device in ("/dev/zero", "/dev/null"):
+        with pytest.raises(ToolError, match="device, not a file"):
+            read_file(device)
+    with pytest.raises(ToolInputError, match="path cannot be one"):
+        read_file("a\0b")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_a_file_of_others_is_an_error(file: Path) -> None:
+    """A refusal is told in the system's own words."""
+    file.touch(mode=0o000)
+    with pytest.raises(ToolError, match="permission denied"):
+        read_file(file)
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    """As in a shell: a link to a file reads as the file, one that leads round is an error."""
+    (tmp_path / "real").write_text("text")
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "round").symlink_to("round")
+    assert read_file(tmp_path / "link").text == "text"
+    with pytest.raises(ToolError, match="too many levels of symbolic links"):
+        read_file(tmp_path / "round")
+
+
+def test_what_the_system_makes_up() -> None:
+    """A file whose size is said to be 0 is read to its end all the same."""
+    assert f"Pid:\t{os.getpid()}\n" in read_file("/proc/self/status").text
+
+
+def test_as_a_model_calls_it(file: Path) -> None:
+    """The schema's names are the function's; what is wrong is answered."""
+    file.write_text("one\ntwo\nthree\n")
+    call = {"type": "tool_use", "id": "t1", "name": "read_file"}
+    answer = read_file.answer(
+        {**call, "input": {"path": str(file), "start_line": 2, "end_line": 2}}
+    )
+    assert answer["content"] == "two\n[Line 2, bytes 4-8.]"
+    answer = read_file.answer({**call, "input": {"path": str(file), "start_line": 9}})
+    assert answer["content"] == "start_line is past the last line, 3: 9"
+    assert answer["is_error"] is True
