@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolbudget.loop.conversation import Record
     from toolbudget.loop.events import LoopEvent, LoopResult
     from toolbudget.loop.model import Model
+    from toolbudget.loop.shaping import Parameters
     from toolbudget.pipeline import Pipeline
 
 __all__ = ["DEFAULT_MAX_PARALLEL_CALLS", "DEFAULT_MAX_TURNS", "AgentLoop"]
@@ -57,7 +58,8 @@ class AgentLoop:
         pipeline: What a history goes through before each request, of the same session. Without one
             the session's budget alone.
         system: The system prompt, a text or blocks.
-        parameters: More parameters of every request.
+        parameters: More parameters of the requests, or a function that gives them for the messages
+            of one, such as edits that the provider is to make.
         messages: What a conversation begins with whose session has no messages yet: a fork's, a
             sub-agent's, or one that another program began.
         max_turns: Responses after which a run ends; ``None`` for no bound.
@@ -82,7 +84,7 @@ class AgentLoop:
         tools: Iterable[AgentTool] = (),
         pipeline: Pipeline | None = None,
         system: str | Sequence[Mapping[str, Any]] | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Parameters | None = None,
         messages: Sequence[object] = (),
         max_turns: int | None = DEFAULT_MAX_TURNS,
         max_parallel_calls: int = DEFAULT_MAX_PARALLEL_CALLS,
@@ -108,10 +110,9 @@ class AgentLoop:
             messages=(),
             system=system,
             tools=self._tools.definitions,
-            parameters=dict(parameters or {}),
             on_text=self._take_text,
         )
-        self._shaper = Shaper(frame, session, pipeline)
+        self._shaper = Shaper(frame, parameters, session=session, pipeline=pipeline)
         self._turn_budget = TurnBudget() if session is None else session.turn_budget
         self._running = threading.Lock()
         self._abort = Abort()

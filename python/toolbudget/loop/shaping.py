@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolbudget.messages.api import normalize_messages_for_api
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from toolbudget.budget.session import Session
     from toolbudget.loop.model import ModelRequest
     from toolbudget.pipeline import Pipeline, PipelineResult
+
+    Parameters: TypeAlias = Mapping[str, Any] | Callable[[Sequence[Any]], Mapping[str, Any]]
 
 __all__ = ["Shaped", "Shaper"]
 
@@ -29,10 +31,16 @@ class Shaper:
     """Makes requests of a history, by the pipeline if there is one, else by the budget."""
 
     def __init__(
-        self, frame: ModelRequest, session: Session | None, pipeline: Pipeline | None
+        self,
+        frame: ModelRequest,
+        parameters: Parameters | None,
+        *,
+        session: Session | None,
+        pipeline: Pipeline | None,
     ) -> None:
         """Take what is the same in every request as a request without messages."""
         self._frame = frame
+        self._parameters = parameters
         self._session = session
         self._pipeline = pipeline
 
@@ -65,5 +73,11 @@ class Shaper:
         return self._shaped(result.messages, result)
 
     def _shaped(self, messages: Sequence[Any], report: object) -> Shaped:
-        request = replace(self._frame, messages=normalize_messages_for_api(messages))
+        given = self._parameters
+        parameters = given(messages) if callable(given) else given
+        request = replace(
+            self._frame,
+            messages=normalize_messages_for_api(messages),
+            parameters=dict(parameters or {}),
+        )
         return Shaped(request, report)

@@ -64,6 +64,16 @@ def test_what_the_pipeline_gives_is_what_is_sent(session: Session, *, is_async: 
     assert [one.name for one in reports[-1].reports] == ["budget", "microcompact"]  # type: ignore[attr-defined]
 
 
+def test_parameters_may_follow_the_messages(session: Session) -> None:
+    """A function is asked for each request, with what goes out."""
+    model = ScriptedModel([[call("t1", text="one")], "Done."])
+    loop = AgentLoop(
+        model, session=session, tools=[say], parameters=lambda messages: {"count": len(messages)}
+    )
+    loop.run("Go.")
+    assert [request.parameters for request in model.requests] == [{"count": 1}, {"count": 3}]
+
+
 @both_ways
 def test_a_stage_that_fails_is_passed_over(session: Session, *, is_async: bool) -> None:
     """The request goes out with what the stages before left."""
