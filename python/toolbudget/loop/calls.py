@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_
 from toolbudget._core.pure.shape import field
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.messages.plain import shown
+from toolbudget.tools.definition import Tool
 
 if TYPE_CHECKING:
     from toolbudget.budget.session import Session
@@ -56,7 +57,8 @@ class AgentTool(Protocol):
     def run(self, given: Mapping[str, Any], /) -> object:
         """Do it: check the input, and give back a text, blocks, an output, or an awaitable of one.
 
-        What it raises becomes the result, marked as an error.
+        A whole ``tool_result`` block is taken too. What it raises becomes the result, marked as an
+        error.
         """
         ...
 
@@ -99,7 +101,7 @@ class Tools:
     def answer(self, call: Mapping[str, Any]) -> Answer:
         """Run one call to its result, through the gate."""
         try:
-            output: object = self._named(call).run(call.get("input") or {})
+            output = _start(self._named(call), call)
             if inspect.isawaitable(output):
                 output = asyncio.run(_waited_for(output))
             result = _result(call, output)
@@ -115,10 +117,11 @@ class Tools:
     async def aanswer(self, call: Mapping[str, Any]) -> Answer:
         """Do what :meth:`answer` does; a tool that is not asynchronous runs in a thread."""
         try:
-            run = self._named(call).run
-            given = call.get("input") or {}
-            is_async = inspect.iscoroutinefunction(run)
-            output: object = run(given) if is_async else await asyncio.to_thread(run, given)
+            one = self._named(call)
+            if inspect.iscoroutinefunction(one.run):
+                output = _start(one, call)
+            else:
+                output = await asyncio.to_thread(_start, one, call)
             if inspect.isawaitable(output):
                 output = await output
             result = _result(call, output)
@@ -139,6 +142,12 @@ class Tools:
         return one
 
 
+def _start(one: AgentTool, call: Mapping[str, Any]) -> object:
+    if isinstance(one, Tool) and not inspect.iscoroutinefunction(one.function):
+        return one.answer(call)  # some tools want to know which call it is
+    return one.run(call.get("input") or {})
+
+
 def error_result(call: Mapping[str, Any], text: str) -> Block:
     """Make the result of a call that failed, or that did not run."""
     return {**_frame(call), "content": text, "is_error": True}
@@ -156,6 +165,8 @@ def _result(call: Mapping[str, Any], output: object) -> Block:
         return {**_frame(call), "content": ""}
     if isinstance(output, str):
         return {**_frame(call), "content": output}
+    if isinstance(output, Mapping) and output.get("type") == "tool_result":
+        return {**_frame(call), **output, "tool_use_id": call["id"]}
     if isinstance(output, Sequence) and not isinstance(output, (bytes, bytearray)):
         blocks = list(output)
         if all(isinstance(block, Mapping) for block in blocks):

@@ -69,6 +69,13 @@ class Shaper:
         result = self._pipeline.recover_from_overflow(records, error)
         return None if result is None else self._by_pipeline(result)
 
+    async def arecover(self, records: Sequence[Any], error: Exception) -> Shaped | None:
+        """Do what :meth:`recover` does without blocking the event loop."""
+        if self._pipeline is None:
+            return None
+        result = await self._pipeline.arecover_from_overflow(records, error)
+        return None if result is None else self._by_pipeline(result)
+
     def _by_pipeline(self, result: PipelineResult) -> Shaped:
         return self._shaped(result.messages, result)
 

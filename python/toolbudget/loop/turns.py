@@ -150,8 +150,10 @@ class Run:
         """Make room after an error that says that the request was too long; else raise it."""
         if self._has_recovered:
             raise error
-        records = self._conversation.records
-        self._recovered = yield Work(partial(self._shaper.recover, records, error))
+        records, shaper = self._conversation.records, self._shaper
+        self._recovered = yield Work(
+            partial(shaper.recover, records, error), partial(shaper.arecover, records, error)
+        )
         if self._recovered is None:
             raise error
         self._has_recovered = True

@@ -93,7 +93,9 @@ def test_what_a_tool_cannot_do_is_told_to_the_model(
 def test_other_outputs_than_texts(session: Session, *, is_async: bool) -> None:
     """Blocks stay as they are, nothing is said to be nothing, and what is no JSON is an error."""
     image = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
-    outputs: dict[str, object] = {"t1": [image], "t2": None, "t3": [{"type": "text", "text": b"a"}]}
+    block = {"type": "tool_result", "tool_use_id": "other", "content": "whole"}
+    odd = [{"type": "text", "text": b"a"}]
+    outputs: dict[str, object] = {"t1": [image], "t2": None, "t3": odd, "t4": block}
     give = FunctionTool("give", lambda given: outputs[given["key"]])
     model = ScriptedModel([[call(key, "give", key=key) for key in outputs], "Done."])
     run(AgentLoop(model, session=session, tools=[give, count]), "Go.", is_async=is_async)
@@ -101,6 +103,7 @@ def test_other_outputs_than_texts(session: Session, *, is_async: bool) -> None:
     assert found["t1"]["content"] == [image]
     assert found["t2"]["content"] == "(give completed with no output)"
     assert found["t3"]["content"].startswith("give failed: TypeError")
+    assert found["t4"]["content"] == "whole"
 
 
 @both_ways
