@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from toolbudget.budget.clearing import ClearedResults, OldResult
 from toolbudget.budget.context_edits import ContextEdit
+from toolbudget.pipeline.autocompact import Autocompact, SummaryError
 from toolbudget.pipeline.budget_stage import Budget
+from toolbudget.pipeline.collapse import (
+    Collapse,
+    CollapseCommit,
+    CollapseStatistics,
+    ContextCollapse,
+)
+from toolbudget.pipeline.finished_tasks import FinishedTasks
 from toolbudget.pipeline.microcompact import (
     COMPACTABLE_TOOLS,
     CONTEXT_MANAGEMENT_BETA,
@@ -15,6 +23,7 @@ from toolbudget.pipeline.microcompact import (
 from toolbudget.pipeline.overflow import Overflow, read_overflow
 from toolbudget.pipeline.pipeline import Pipeline
 from toolbudget.pipeline.report import PipelineResult, StageReport, StageStatus
+from toolbudget.pipeline.snip import HistorySnip
 from toolbudget.pipeline.stage import (
     STAGE_ORDER,
     AsyncStage,
@@ -33,9 +42,16 @@ __all__ = [
     "DEFAULT_KEEP_RESULTS",
     "STAGE_ORDER",
     "AsyncStage",
+    "Autocompact",
     "Budget",
     "ClearedResults",
+    "Collapse",
+    "CollapseCommit",
+    "CollapseStatistics",
+    "ContextCollapse",
     "ContextEdit",
+    "FinishedTasks",
+    "HistorySnip",
     "Microcompact",
     "OldResult",
     "Overflow",
@@ -48,6 +64,7 @@ __all__ = [
     "StageReport",
     "StageResult",
     "StageStatus",
+    "SummaryError",
     "TurnContext",
     "read_overflow",
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from toolbudget.budget.session import Session
     from toolbudget.pipeline.report import PipelineResult
-    from toolbudget.pipeline.stage import Stage
+    from toolbudget.pipeline.stage import Stage, StageResult, TurnContext
     from toolbudget.tokens import ContextWindow
 
 __all__ = ["Pipeline"]
@@ -169,15 +169,12 @@ class Pipeline:
         turn = self._begin(messages, now_s, None, None)
         turn.want(overflow.excess_tokens)
         for stage in self.stages:
-            is_budget = stage.name == "budget"
-            if not is_budget and (turn.has_enough or not isinstance(stage, RecoveringStage)):
+            recover = _recovery_of(stage)
+            if recover is None or turn.has_enough:
                 continue
             turn.enter(stage)
             try:
-                if is_budget or not isinstance(stage, RecoveringStage):
-                    turn.accept(stage.run(turn.context))
-                else:
-                    turn.accept(stage.recover_from_overflow(turn.context))
+                turn.accept(recover(turn.context))
             except Exception as failure:  # noqa: BLE001 - a stage that fails is passed over
                 turn.pass_over(failure)
         return turn.finish() if turn.has_made_room else None
@@ -185,8 +182,29 @@ class Pipeline:
     async def arecover_from_overflow(
         self, messages: Sequence[Any], error: object, *, now_s: float | None = None
     ) -> PipelineResult | None:
-        """Do what :meth:`recover_from_overflow` does in a thread."""
-        return await asyncio.to_thread(self.recover_from_overflow, messages, error, now_s=now_s)
+        """Do what :meth:`recover_from_overflow` does without blocking the event loop.
+
+        A stage with an ``arecover_from_overflow`` of its own is awaited.
+        """
+        overflow = read_overflow(error)
+        if overflow is None:
+            return None
+        turn = self._begin(messages, now_s, None, None)
+        turn.want(overflow.excess_tokens)
+        for stage in self.stages:
+            recover = _recovery_of(stage)
+            if recover is None or turn.has_enough:
+                continue
+            turn.enter(stage)
+            arecover = getattr(stage, "arecover_from_overflow", None)
+            try:
+                if arecover is not None:
+                    turn.accept(await arecover(turn.context))
+                else:
+                    turn.accept(await asyncio.to_thread(recover, turn.context))
+            except Exception as failure:  # noqa: BLE001 - a stage that fails is passed over
+                turn.pass_over(failure)
+        return turn.finish() if turn.has_made_room else None
 
     def _begin(
         self,
@@ -209,6 +227,13 @@ class Pipeline:
         )
         self._last_run_s = now_s
         return turn
+
+
+def _recovery_of(stage: Stage) -> Callable[[TurnContext], StageResult | None] | None:
+    """Return how a stage makes room: the budget by what it always does, some not at all."""
+    if stage.name == "budget":
+        return stage.run
+    return stage.recover_from_overflow if isinstance(stage, RecoveringStage) else None
 
 
 def _in_order(stages: Iterable[Stage]) -> tuple[Stage, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.builders import answer, call, msg, res, results_in, text_of
 from toolbudget import Session
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.builders import Message
-    from toolbudget.pipeline import StageResult, TurnContext
+    from toolbudget.pipeline import StageName, StageResult, TurnContext
 
 __all__ = ["RaisingStage", "contents", "history_of", "opened", "round_of"]
 
@@ -44,7 +44,7 @@ def contents(messages: list[Any]) -> dict[str, str]:
 class RaisingStage:
     """A stage of the host's own that fails."""
 
-    name = "microcompact"
+    name: Final[StageName] = "microcompact"
 
     def run(self, context: TurnContext) -> StageResult | None:
         """Fail."""

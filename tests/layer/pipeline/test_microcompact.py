@@ -181,13 +181,14 @@ def test_pressure_starts_it_when_it_is_worth_it(tmp_path: Path) -> None:
     """Near the end of the window old results go, but not for a few tokens."""
     window = ContextWindow(size=1_500, reserve_output=0)
     history = history_of(8)
+    session = opened(tmp_path)
+    calm = pipeline_of(session, window=window, clear_at_least_tokens=100)
+    assert not cleared_ids(calm.run(history, used_tokens=100).messages)
     for number, (least, expected) in enumerate(((100, 5), (5_000, 0))):
         session = Session.open(tmp_path, f"s{number}", durability="process")
         pipeline = pipeline_of(session, window=window, clear_at_least_tokens=least)
         result = pipeline.run(history, used_tokens=1_300)
         assert len(cleared_ids(result.messages)) == expected
-    calm = pipeline_of(session, window=window, clear_at_least_tokens=100)
-    assert not cleared_ids(calm.run(history, used_tokens=100).messages)
 
 
 def test_doctor_finds_nothing_to_say(tmp_path: Path) -> None:

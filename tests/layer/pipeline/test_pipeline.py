@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -24,7 +24,7 @@ from toolbudget.pipeline import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolbudget.pipeline import StageName
+    from toolbudget.pipeline import Stage, StageName
 
 
 class Recorded:
@@ -74,14 +74,14 @@ def test_the_asynchronous_twin_runs_the_same_stages() -> None:
 def test_stages_that_have_no_place_are_refused(names: list[Any]) -> None:
     """A stage that would never run is an error at once, not a silence."""
     with pytest.raises(ConfigError, match=str(names[-1])):
-        Pipeline([Recorded(name, []) for name in names], session=None)
+        Pipeline([Recorded(cast("StageName", name), []) for name in names], session=None)
 
 
 def test_a_stage_that_fails_is_passed_over(tmp_path: Path) -> None:
     """The turn goes on with what the stage before left, and says what was wrong."""
     session = opened(tmp_path, limits=Limits(max_message_chars=500))
     ran: list[str] = []
-    stages = [RaisingStage(), Budget(), Recorded("autocompact", ran)]
+    stages: list[Stage] = [RaisingStage(), Budget(), Recorded("autocompact", ran)]
     result = Pipeline(stages, session=session).run(history_of(1))
     assert contents(result.messages)["t0"].startswith("<persisted-output>")
     failed = result.report("microcompact")
