@@ -24,6 +24,9 @@ __all__ = ["Conversation", "Record"]
 Record: TypeAlias = dict[str, Any]
 Block: TypeAlias = dict[str, Any]
 
+# What a file that several conversations share tells them apart by.
+_MARKS: Final = frozenset({"sessionId", "isSidechain", "agentId"})
+
 _logger: Final = logging.getLogger("toolbudget")
 
 
@@ -131,7 +134,7 @@ class Conversation:
             return []
         session_id, agent_id = self._session.session_id, self._session.agent_id
         return [
-            dict(record)
+            _plain(record)
             for record in transcript.messages()
             if record.get("agentId") == agent_id and record.get("sessionId") in {None, session_id}
         ]
@@ -146,19 +149,18 @@ class Conversation:
         record: Record = clone(message)
         if not isinstance(record.get("message"), Mapping):
             record = {"type": read.role, "message": record}
-        for key in ("agentId", "isSidechain", "parentUuid"):
-            record.pop(key, None)
         record.setdefault("uuid", str(uuid.uuid4()))
-        return record
+        return _plain(record)
 
     def _add(self, made: Mapping[str, Any]) -> None:
         """Take a message up and write it down; a failure leaves it for the next writing."""
         with self._lock:
-            record = self._marked(made)
+            parent_uuid = self._records[-1].get("uuid") if self._records else None
+            record = {**made, "parentUuid": parent_uuid}
             self._place(record)
             if self._session is None:
                 return
-            self._unsaved.append(record)
+            self._unsaved.append(_marked(record, self._session))
             try:
                 transcript = self._session.transcript
                 while self._unsaved:
@@ -168,15 +170,6 @@ class Conversation:
             except TranscriptError as error:
                 _logger.warning("%d messages are not recorded: %s", len(self._unsaved), error)
                 self._on_failure(error)
-
-    def _marked(self, made: Mapping[str, Any]) -> Record:
-        """Name the session, the sub-agent and the record before."""
-        marks: Record = {"parentUuid": self._records[-1].get("uuid") if self._records else None}
-        if self._session is not None:
-            marks["sessionId"] = self._session.session_id
-            if self._session.agent_id is not None:
-                marks |= {"isSidechain": True, "agentId": self._session.agent_id}
-        return {**made, **marks}
 
     def _place(self, record: Record) -> None:
         """Put a record where requests have it."""
@@ -214,6 +207,19 @@ class Conversation:
         order = {name: index for index, name in enumerate(self._calls)}
         ranks = [order[name] for name in _result_ids(record["message"]) if name in order]
         return (1, min(ranks)) if ranks else (2, 0)
+
+
+def _marked(record: Record, session: Session) -> Record:
+    """Name the conversation, in the file only: in memory there is no other one."""
+    marks: Record = {"sessionId": session.session_id}
+    if session.agent_id is not None:
+        marks |= {"isSidechain": True, "agentId": session.agent_id}
+    return {**record, **marks}
+
+
+def _plain(record: Mapping[str, Any]) -> Record:
+    """Give a record as one of a conversation that holds no other one."""
+    return {key: value for key, value in record.items() if key not in _MARKS}
 
 
 def _blocks(message: object) -> Sequence[Block]:

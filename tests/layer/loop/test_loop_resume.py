@@ -195,7 +195,7 @@ def test_a_sub_agent_keeps_its_own_transcript(tmp_path: Path) -> None:
         sub = AgentLoop(model, session=agent, tools=[say], messages=loop.messages)
         assert sub.run("+500k Explore.").turns == 2
         checked(model)
-        assert {record["agentId"] for record in sub.messages} == {"explore"}
+        assert {record["agentId"] for record in record_of(agent)} == {"explore"}
         agent.close()
         agent = Session.open(tmp_path, "main", agent_id="explore", parent=session)
         again = AgentLoop(ScriptedModel([]), session=agent)
