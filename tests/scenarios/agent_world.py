@@ -249,8 +249,8 @@ def blocks_of(messages: Sequence[Any]) -> list[Block]:
 
 def results_in(messages: Sequence[Any]) -> list[Block]:
     """Give the results in messages, of a request or of a history."""
-    blocks = [one for one in blocks_of(messages) if isinstance(one, dict)]
-    return [block for block in blocks if block["type"] == "tool_result"]
+    held = [message for message in messages if isinstance(message["content"], list)]
+    return [block for block in blocks_of(held) if block["type"] == "tool_result"]
 
 
 def text_of(block: Block) -> str:

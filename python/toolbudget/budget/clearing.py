@@ -11,7 +11,8 @@ from toolbudget._core.pure import Key, is_framed_reference
 from toolbudget._core.pure.plan import redact_part
 from toolbudget._core.pure.replacement import CLOSING, OPENING
 from toolbudget._core.pure.shape import is_mapping, text_field, text_parts
-from toolbudget.budget.ledger import KEPT_ORIGINAL, ContextChange
+from toolbudget.budget.context_edits import KEPT_ORIGINAL
+from toolbudget.budget.ledger import ContextChange
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED
 from toolbudget.budget.storing import expected_path, is_json_content, put_items
@@ -111,10 +112,15 @@ def plan_clearing(
         results: The results as the model sees them.
         outcome: Takes what stands in their place, and what could not be stored.
         redact: The host's hook, applied before anything is stored.
+
+    Raises:
+        StoreError: With ``strict``: a result could not be stored.
     """
     known = [item for item in _known(journal, results) if item.place or not item.is_reference]
     wanted = [item for item in known if item.place is None and _gains(item, journal)]
     _store(journal, wanted, outcome.failures, redact)
+    if journal.is_strict and outcome.failures:
+        raise outcome.failures[0].error
     change = ContextChange()
     for item in known:
         if item.place is None:
@@ -201,7 +207,7 @@ def _place(journal: Journal, keys: Sequence[Key], shown_path: str) -> _Place:
     for key in keys:
         file = journal.file_of(key)
         # A file of another session's folder is known from what was inherited.
-        if file is not None and journal.is_own_file(file):
+        if file is not None and file.session_id == journal.session_id:
             return _Place(shown_path, file.name, file.digest)
     return _Place(shown_path)
 

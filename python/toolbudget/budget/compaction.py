@@ -44,6 +44,7 @@ class Compaction(Requests):
             text would not be shorter, or if it is a reference that names no file.
 
         Raises:
+            StoreError: With ``strict``, when storing failed; then nothing was cleared.
             TranscriptError: It could not be recorded; then nothing was cleared.
 
         Example:

@@ -24,10 +24,13 @@ from toolbudget.errors import TranscriptError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["EDITS", "SPAN_KINDS", "ContextEdit", "message_digest", "read_edits", "span_digest"]
+__all__ = ["EDITS", "KEPT_ORIGINAL", "SPAN_KINDS", "ContextEdit"]
+__all__ += ["message_digest", "read_edits", "span_digest"]
 
 EDITS: Final = "edits"
 """The key of a record that holds edits."""
+KEPT_ORIGINAL: Final = "original"
+"""The kind of an entry that says where the full text of a result is, and decides nothing."""
 SPAN_KINDS: Final = frozenset({"snip", "compact", "collapse"})
 """Kinds that put messages in the place of others."""
 

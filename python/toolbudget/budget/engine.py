@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from toolbudget.budget.clearing import OldResult
     from toolbudget.budget.context_edits import ContextEdit
     from toolbudget.budget.history import HistoryMode
-    from toolbudget.budget.journal import Journal, StoredFile
+    from toolbudget.budget.journal import Journal
     from toolbudget.budget.last_body import Output
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
+    from toolbudget.budget.stored_files import StoredFile
     from toolbudget.budget.summary import Summary
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Fingerprint, Key, Plan
-from toolbudget.budget.ledger import KEPT_ORIGINAL, ContextLedger
+from toolbudget.budget.context_edits import KEPT_ORIGINAL
+from toolbudget.budget.ledger import ContextLedger
 from toolbudget.budget.lineage import entries_by_home, parts_of
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
+from toolbudget.budget.stored_files import StoredFiles
 from toolbudget.budget.storing import store_choices
 from toolbudget.budget.transaction import Transaction
 from toolbudget.errors import TranscriptError
@@ -23,21 +24,12 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.ledger import ContextChange
     from toolbudget.budget.recorder import LockedLog, Recorder
+    from toolbudget.budget.stored_files import StoredFile
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.store import ResultStore
 
-__all__ = ["Journal", "StoredFile"]
-
-_STORED_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:txt|json)")
-
-
-class StoredFile(NamedTuple):
-    """Where the full text of a replaced result is: a file of a session under the same root."""
-
-    session_id: str
-    name: str
-    digest: str | None
+__all__ = ["Journal"]
 
 
 class Journal:
@@ -72,13 +64,12 @@ class Journal:
         self.is_begun_by_parent = False
         self.ledger = ContextLedger()
         self._recorder = recorder
-        self._session_id = session_id
+        self.session_id = session_id
         self._strict = strict
         self._reader_hint = reader_hint
         # What `mark_seen` kept: the model has seen it before this library did.
         self._marked_seen: set[Key] = set()
-        self._files: dict[Key, StoredFile] = {}
-        self._latest_files: dict[str, StoredFile] = {}
+        self._files = StoredFiles()
 
     def apply_records(self, records: Iterable[ParsedRecord], *, are_own: bool = False) -> bool:
         """Take over what records say; tell whether there were any.
@@ -90,7 +81,7 @@ class Journal:
             found = True
             self.state.apply_record(record)
             self.ledger.note(record)
-            self._note_files(record.replacements, record.inherited_from or self._session_id)
+            self._files.note(record.replacements, record.inherited_from or self.session_id)
             self.is_begun_by_parent |= record.is_ours and record.inherited_from is not None
             if record.is_ours and record.raw.get(SEEN) is True:
                 self._marked_seen.update(_key_of(entry) for entry in record.frozen)
@@ -130,10 +121,15 @@ class Journal:
             self._marked_seen.update(transaction.kept)
         if transaction.outcome.replaced:
             new_entries = [item.record for item in transaction.outcome.replaced]
-            self._note_files(new_entries, self._session_id)
+            self._files.note(new_entries, self.session_id)
         if recorder is not None:
             recorder.settle()
         return transaction
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a failure is raised before anything is handed out."""
+        return self._strict
 
     @property
     def owes_records(self) -> bool:
@@ -225,7 +221,7 @@ class Journal:
         for entry in change.entries:
             self.state.apply_entry(entry)
         self.ledger.take_over(change)
-        self._note_files(change.entries, self._session_id)
+        self._files.note(change.entries, self.session_id)
 
     def inherit(self, parent: Journal) -> None:
         """Begin with all that a parent knows."""
@@ -233,8 +229,7 @@ class Journal:
         self.ledger = parent.ledger.clone()
         self.has_records = parent.has_records
         self._marked_seen = set(parent._marked_seen)
-        self._files = dict(parent._files)
-        self._latest_files = dict(parent._latest_files)
+        self._files = StoredFiles(parent._files)
 
     def take_over(self, parent: ContentReplacementState, tool_use_ids: Collection[str]) -> None:
         """Fill gaps from a parent's replacements, for ids that occur; to be recorded next."""
@@ -287,8 +282,8 @@ class Journal:
             recorder.unrecorded_inherited = True
         if not recorder.unrecorded_inherited:
             return False
-        for home, entries in entries_by_home(self, self._session_id).items():
-            is_own = home == self._session_id
+        for home, entries in entries_by_home(self, self.session_id).items():
+            is_own = home == self.session_id
             lost = (
                 entry
                 for entry in entries
@@ -360,7 +355,7 @@ class Journal:
 
     def entry(self, key: Key, replacement: str) -> ContentReplacementRecord:
         """Return the entry of a record about a replaced result."""
-        file = self._files.get(key)
+        file = self._files.of(key)
         return ContentReplacementRecord(
             kind=CLEARED if self.state.is_cleared(key) else "tool-result",
             tool_use_id=key.tool_use_id,
@@ -375,32 +370,17 @@ class Journal:
         """Tell whether `mark_seen` kept a result, so that it is never withdrawn."""
         return key in self._marked_seen
 
-    def is_own_file(self, file: StoredFile) -> bool:
-        """Tell whether a file is in the folder of this session, not of one it came from."""
-        return file.session_id == self._session_id
-
     def file_of(self, key: Key) -> StoredFile | None:
         """Return where the full text of a replaced result is, as far as a record says."""
-        return self._files.get(key)
+        return self._files.of(key)
 
     def latest_file(self, tool_use_id: str) -> StoredFile | None:
         """Return where the full text of an id's latest replaced result is."""
-        return self._latest_files.get(tool_use_id)
+        return self._files.latest(tool_use_id)
 
     def stored_files(self) -> set[StoredFile]:
         """Return every file that a record names."""
-        return {*self._files.values(), *self._latest_files.values()}
-
-    def _note_files(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
-        for entry in entries:
-            # A record is input: only a name that the store could have made is ever used as one.
-            if entry.file is None or not _STORED_FILE_NAME.fullmatch(entry.file):
-                continue
-            file = StoredFile(session_id, entry.file, entry.file_digest)
-            self._latest_files[entry.tool_use_id] = file
-            if entry.size is not None and entry.hash is not None:
-                key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
-                self._files.setdefault(key, file)
+        return self._files.all()
 
     def fingerprint(self, parts: tuple[str, ...]) -> Fingerprint:
         """Fingerprint a text; one of the last enforced list is not hashed again."""

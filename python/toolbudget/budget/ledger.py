@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure import Fingerprint, Key
-from toolbudget.budget.context_edits import EDITS, read_edits
+from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL, read_edits
 from toolbudget.budget.lineage import parts_of
 
 if TYPE_CHECKING:
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from toolbudget.budget.context_edits import ContextEdit
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
 
-__all__ = ["KEPT_ORIGINAL", "SNAPSHOT", "ContextChange", "ContextLedger"]
+__all__ = ["SNAPSHOT", "ContextChange", "ContextLedger"]
 
-KEPT_ORIGINAL: Final = "original"
-"""The kind of an entry that says where the full text of a result is, and decides nothing."""
 SNAPSHOT: Final = "collapse-snapshot"
 """The kind of an edit that changes no message: what a collapse stage wants to know again."""
 

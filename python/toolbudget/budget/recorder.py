@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from toolbudget._core.pure import Fingerprint, Key
-from toolbudget.budget.context_edits import EDITS
+from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL
 from toolbudget.budget.report import Failure
 from toolbudget.storage.json_lines import survives_json
 from toolbudget.storage.records import content_replacement
@@ -171,7 +171,8 @@ class Recorder:
         record = self._record(replacements=entries, inherited_from=home)
         self._append(locked, record, sync=True)
         for entry in entries:
-            if entry.size is not None and entry.hash is not None:
+            decides = entry.kind != KEPT_ORIGINAL
+            if decides and entry.size is not None and entry.hash is not None:
                 key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
                 self.unrecorded.pop(key, None)
 

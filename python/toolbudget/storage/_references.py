@@ -79,7 +79,7 @@ class ReferenceBook:
         """Take note of every replacement in a record of ours, which stands at ``where``."""
         self._check_file_names(record.raw, where)
         for entry in record.replacements:
-            self.replacements += 1
+            self.replacements += entry.kind == "tool-result"
             self._add(entry, record.inherited_from, where)
 
     def names(self) -> set[str]:

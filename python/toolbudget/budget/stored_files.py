@@ -1,0 +1,60 @@
+"""Where the full texts are, as far as the records of a conversation say."""
+
+# ruff: noqa: SLF001 - a copy is made by its own class
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolbudget._core.pure import Fingerprint, Key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolbudget.storage.records import ContentReplacementRecord
+
+__all__ = ["StoredFile", "StoredFiles"]
+
+_STORED_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:txt|json)")
+
+
+class StoredFile(NamedTuple):
+    """Where the full text of a result is: a file of a session under the same root."""
+
+    session_id: str
+    name: str
+    digest: str | None
+
+
+class StoredFiles:
+    """The files of one conversation, by result and by id."""
+
+    def __init__(self, other: StoredFiles | None = None) -> None:
+        """Begin without any, or with those of another conversation."""
+        self._by_key: dict[Key, StoredFile] = {} if other is None else dict(other._by_key)
+        self._latest: dict[str, StoredFile] = {} if other is None else dict(other._latest)
+
+    def note(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
+        """Take over what entries of a record say about files in the folder of a session."""
+        for entry in entries:
+            # A record is input: only a name that the store could have made is ever used as one.
+            if entry.file is None or not _STORED_FILE_NAME.fullmatch(entry.file):
+                continue
+            file = StoredFile(session_id, entry.file, entry.file_digest)
+            self._latest[entry.tool_use_id] = file
+            if entry.size is not None and entry.hash is not None:
+                key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
+                self._by_key.setdefault(key, file)
+
+    def of(self, key: Key) -> StoredFile | None:
+        """Return where the full text of a result is."""
+        return self._by_key.get(key)
+
+    def latest(self, tool_use_id: str) -> StoredFile | None:
+        """Return where the full text of an id's latest stored result is."""
+        return self._latest.get(tool_use_id)
+
+    def all(self) -> set[StoredFile]:
+        """Return every file that a record names."""
+        return {*self._by_key.values(), *self._latest.values()}
