@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         loop,
         messages,
         pipeline,
+        pruning,
         tokens,
         tools,
     )
@@ -154,6 +155,7 @@ _SUBMODULES = (
     "loop",
     "messages",
     "pipeline",
+    "pruning",
     "tokens",
     "tools",
 )
@@ -215,6 +217,7 @@ __all__ = [
     "persist_tool_result",
     "pipeline",
     "provision_content_replacement_state",
+    "pruning",
     "reconstruct_content_replacement_state",
     "reconstruct_for_subagent_resume",
     "select_fresh_to_replace",

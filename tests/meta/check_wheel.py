@@ -31,6 +31,14 @@ with Session.open("sessions", "smoke", limits=Limits(max_result_chars=100)) as s
     path = session.result_path("call_1")
 assert len(replaced["content"]) < 5000, replaced
 assert path is not None and path.read_text() == block["content"], path
+from toolbudget.tools import grep
+assert grep("e", path).hits.matches == 1000
+from toolbudget.pruning import outline_code, prune_by_relevance
+assert "lines 1-18 of 23" in prune_by_relevance("nothing of it\\n" * 20 + "the needles\\n" * 3, "needle")
+try:
+    outline_code("package main", "go")
+except ValueError as error:
+    assert "toolbudget[code]" in str(error), error
 """
 
 

@@ -15,7 +15,14 @@ import toolbudget
 
 IMPORT_BUDGET_MS: Final = 30
 # What only the command or only some calls need is imported there.
-UNUSED_BY_A_HOST: Final = ["click", "numpy", "platformdirs", "rich"]
+UNUSED_BY_A_HOST: Final = [
+    "click",
+    "numpy",
+    "platformdirs",
+    "rich",
+    "snowballstemmer",
+    "tree_sitter",
+]
 HEAVY_MODULES: Final = [*UNUSED_BY_A_HOST, "asyncio", "orjson", "xxhash"]
 MODULES: Final = sorted(
     module.name for module in pkgutil.walk_packages(toolbudget.__path__, "toolbudget.")

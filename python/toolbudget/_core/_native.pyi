@@ -5,6 +5,7 @@ the Rust code itself is a :class:`toolbudget.errors.ToolBudgetError` that says s
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Self, TypeVar, final, overload
 
 from toolbudget._core.pure import (
@@ -510,4 +511,26 @@ def _panic_after(entries: int) -> int:
 
     Returns:
         How many entries an earlier request still had to wait for.
+    """
+
+def _search_files(
+    pattern: str,
+    path: str,
+    *,
+    include: str | None,
+    max_matches: int,
+    max_counted: int,
+    max_line_chars: int,
+    context_lines: int,
+    is_text: bool,
+) -> tuple[list[tuple[Path, int, bool, str]], int, int, int, bool]:
+    """Search a file or folder on the crates of ripgrep, without the interpreter's lock.
+
+    Returns:
+        The lines that are told (file, number, whether it matches, text), how many lines match in
+        how many files, how many files could not be read, and whether it ended at ``max_counted``.
+
+    Raises:
+        ValueError: The pattern or glob is none.
+        OSError: The path cannot be searched.
     """

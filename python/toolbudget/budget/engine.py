@@ -100,6 +100,11 @@ class Engine:
         with self._lock:
             return self._journal.latest_file(tool_use_id)
 
+    def latest_files(self) -> dict[str, StoredFile]:
+        """Return where the full text of each id's latest replaced result is, in order."""
+        with self._lock:
+            return self._journal.latest_files()
+
     def stored_files(self) -> set[StoredFile]:
         """Return every file that a record names."""
         with self._lock:

@@ -378,6 +378,10 @@ class Journal:
         """Return where the full text of an id's latest replaced result is."""
         return self._files.latest(tool_use_id)
 
+    def latest_files(self) -> dict[str, StoredFile]:
+        """Return where the full text of each id's latest replaced result is, in order."""
+        return dict(self._latest_files)
+
     def stored_files(self) -> set[StoredFile]:
         """Return every file that a record names."""
         return self._files.all()

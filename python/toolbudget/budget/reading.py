@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget.errors import ToolError, ToolInputError
 from toolbudget.limits.display import shown
+from toolbudget.storage._numbers import check_whole_number
 from toolbudget.storage._session_files import STORED_NAME
 from toolbudget.storage.page_note import page_with_note
+from toolbudget.storage.search import MAX_MATCHES, SearchHits, add_up, search_text
+from toolbudget.storage.search_note import hits_with_notes
 from toolbudget.storage.store import DirectoryStore, MemoryStore
 from toolbudget.storage.text_page import MAX_PAGE_CHARS, TextPage, TextSource, read_page
 from toolbudget.storage.text_source import BytesSource, open_stored
@@ -119,6 +122,105 @@ class Reading:
                 start_byte=start_byte,
                 max_chars=max_chars,
             )
+
+    def search_results(
+        self,
+        pattern: str,
+        *,
+        tool_use_id: str | None = None,
+        context_lines: int = 2,
+        max_matches: int = MAX_MATCHES,
+    ) -> str:
+        r"""Search the stored results of this conversation, and say what is found where.
+
+        Lines are shown as ``id:line: text``, those around a match as ``id-line- text``; long ones
+        are cut around the match. It takes the native core.
+
+        Args:
+            pattern: A regular expression, as ripgrep takes it.
+            tool_use_id: Search only this result, named by its id or path.
+            context_lines: How many lines before and after a match to show.
+            max_matches: The most matching lines to show; how many more there are is said.
+
+        Raises:
+            ToolInputError: The pattern is none, or a number is out of its bounds.
+            ToolError: There is no such result, or the native core is missing.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> text = "fine\n" * 20_000 + "error: no such table\n"
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": text}
+            >>> _ = session.gate(block, tool_name="Fetch")
+            >>> try:
+            ...     print(session.search_results("error", context_lines=0))
+            ... except toolbudget.ToolError:  # the pure core does not search
+            ...     print("t1:20001: error: no such table")
+            t1:20001: error: no such table
+        """
+        hits = self.result_hits(
+            pattern,
+            tool_use_id=tool_use_id,
+            context_lines=context_lines,
+            max_matches=max_matches,
+        )
+        return hits_with_notes(hits, pattern, remedy="a longer pattern, or one tool_use_id")
+
+    def result_hits(
+        self,
+        pattern: str,
+        *,
+        tool_use_id: str | None = None,
+        context_lines: int = 2,
+        max_matches: int = MAX_MATCHES,
+    ) -> SearchHits:
+        """Return what :meth:`search_results` tells, as values.
+
+        Raises:
+            ToolInputError: The pattern is none, or a number is out of its bounds.
+            ToolError: There is no such result, or the native core is missing.
+        """
+        check_whole_number("context_lines", context_lines, minimum=0)
+        check_whole_number("max_matches", max_matches, minimum=1)
+        parts: list[SearchHits] = []
+        room = max_matches
+        with ExitStack() as stack:
+            for label, source in self._sources(tool_use_id, stack):
+                if source is None:
+                    parts.append(SearchHits((), 0, 0, unreadable=1, is_partial=False))
+                    continue
+                hits = search_text(
+                    pattern,
+                    source.read,
+                    label=label,
+                    max_matches=room,
+                    context_lines=context_lines,
+                )
+                room -= min(hits.matches, room)
+                parts.append(hits)
+                stack.close()
+        return add_up(parts)
+
+    def _sources(
+        self, tool_use_id: str | None, stack: ExitStack
+    ) -> Iterator[tuple[str, TextSource | None]]:
+        """Yield each result that is searched, open; ``None`` for one that is gone.
+
+        Raises:
+            ToolError: There is no such result, or the one that is named is gone.
+        """
+        if tool_use_id is not None:
+            source = stack.enter_context(self._open(self._find(tool_use_id), raw=False))
+            yield tool_use_id, source
+            return
+        for label, file in self._engine.latest_files().items():
+            stored = Stored(self._store_of(file.session_id), file.name)
+            try:
+                source = stack.enter_context(self._open(stored, raw=False))
+            except ToolError:
+                yield label, None
+                continue
+            yield label, source
 
     def _find(self, reference: str) -> Stored:
         """Return the result that an id or path stands for.

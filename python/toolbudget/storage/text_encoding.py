@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["SAMPLE_BYTES", "TextEncoding", "detect_encoding", "looks_binary"]
+__all__ = ["SAMPLE_BYTES", "TextEncoding", "detect_encoding", "looks_binary", "sendable"]
 
 SAMPLE_BYTES: Final = 8_192
 """How much of a file's beginning tells what it is; git looks at about as much."""
@@ -117,6 +117,16 @@ def detect_encoding(sample: bytes) -> TextEncoding:
         if sample.startswith(mark):
             return encoding
     return _UTF_8
+
+
+def sendable(text: str) -> str:
+    r"""Return a text with U+FFFD for what no request may hold: lone surrogates and NUL.
+
+    Example:
+        >>> ascii(sendable("a\ud800b"))
+        "'a\\ufffdb'"
+    """
+    return _UTF_8.decode(text.encode("utf-8", "surrogatepass"))
 
 
 def looks_binary(sample: bytes, encoding: TextEncoding) -> bool:

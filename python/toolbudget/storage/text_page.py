@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from toolbudget.errors import ToolInputError
+from toolbudget.storage._numbers import check_whole_number
 
 if TYPE_CHECKING:
     from toolbudget.storage.text_encoding import TextEncoding
@@ -285,12 +286,8 @@ def _check_range(
     numbers = {"start_line": (start_line, 1), "end_line": (end_line, 1)}
     numbers |= {"start_byte": (start_byte, 0), "max_chars": (max_chars, 1)}
     for name, (value, minimum) in numbers.items():
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ToolInputError(f"{name} must be a whole number: {value!r}")
-        if value < minimum:
-            raise ToolInputError(f"{name} must be at least {minimum}: {value}")
+        if value is not None:
+            check_whole_number(name, value, minimum=minimum)
     if start_byte is not None and (start_line is not None or end_line is not None):
         raise ToolInputError(f"start_byte goes without start_line and end_line: {start_byte}")
     if end_line is not None and end_line < (start_line or 1):

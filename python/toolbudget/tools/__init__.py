@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from toolbudget.storage.text_page import TextPage
+from toolbudget.tools._grep import GrepResult, grep
 from toolbudget.tools._read_file import ReadFileResult, read_file
-from toolbudget.tools._result_tools import ReadResultResult, result_tools
+from toolbudget.tools._result_tools import ReadResultResult, SearchResultsResult, result_tools
 from toolbudget.tools.definition import Parameter, Tool, ToolResult, tool
 
 __all__ = [
+    "GrepResult",
     "Parameter",
     "ReadFileResult",
     "ReadResultResult",
+    "SearchResultsResult",
     "TextPage",
     "Tool",
     "ToolResult",
+    "grep",
     "read_file",
     "result_tools",
     "tool",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage.page_note import page_with_note
+from toolbudget.storage.search import MAX_MATCHES, SearchHits
+from toolbudget.storage.search_note import hits_with_notes
 from toolbudget.storage.text_page import MAX_PAGE_CHARS, TextPage
 from toolbudget.tools._read_file import RANGE_PARAMETERS
 from toolbudget.tools.definition import Parameter, Tool, ToolResult, tool
@@ -13,9 +15,12 @@ from toolbudget.tools.definition import Parameter, Tool, ToolResult, tool
 if TYPE_CHECKING:
     from toolbudget.budget.session import Session
 
-__all__ = ["ReadResultResult", "result_tools"]
+__all__ = ["ReadResultResult", "SearchResultsResult", "result_tools"]
 
 _RESULT: Final = "The result's tool_use_id, or the path that stands for it in the conversation."
+
+# With 50 matches that is about what a page may have.
+_MAX_CONTEXT_LINES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +32,17 @@ class ReadResultResult(ToolResult):
     """
 
     page: TextPage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResultsResult(ToolResult):
+    """What ``search_results`` found.
+
+    Attributes:
+        hits: The lines, with the ids of their results as paths.
+    """
+
+    hits: SearchHits
 
 
 def result_tools(session: Session) -> tuple[Tool[..., ToolResult], ...]:
@@ -49,7 +65,7 @@ def result_tools(session: Session) -> tuple[Tool[..., ToolResult], ...]:
         line
         [Line 20000, bytes 99995-100000.]
     """
-    return (_read_result_tool(session),)
+    return _read_result_tool(session), _search_results_tool(session)
 
 
 def _read_result_tool(session: Session) -> Tool[..., ReadResultResult]:
@@ -90,3 +106,32 @@ def _read_result_tool(session: Session) -> Tool[..., ReadResultResult]:
         return ReadResultResult(text=page_with_note(page, end_line=end_line), page=page)
 
     return read_result
+
+
+def _search_results_tool(session: Session) -> Tool[..., SearchResultsResult]:
+    @tool(
+        Parameter(
+            "pattern", "string", "A regular expression, as ripgrep takes it.", is_required=True
+        ),
+        Parameter("tool_use_id", "string", "Search only this result: its tool_use_id or path."),
+        Parameter(
+            "context_lines",
+            "integer",
+            "How many lines before and after a match to show.",
+            minimum=0,
+            maximum=_MAX_CONTEXT_LINES,
+        ),
+        description=(
+            "Search earlier tool results that were too large for the conversation. Shows "
+            f"{MAX_MATCHES} matching lines as id:line: text and says how many more there are."
+        ),
+    )
+    def search_results(
+        pattern: str, *, tool_use_id: str | None = None, context_lines: int = 2
+    ) -> SearchResultsResult:
+        """Search stored results."""
+        hits = session.result_hits(pattern, tool_use_id=tool_use_id, context_lines=context_lines)
+        text = hits_with_notes(hits, pattern, remedy="a longer pattern, or one tool_use_id")
+        return SearchResultsResult(text=text, hits=hits)
+
+    return search_results

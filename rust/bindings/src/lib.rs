@@ -29,6 +29,7 @@ mod prepared;
 mod raw;
 mod replacement;
 mod rewrite;
+mod search;
 mod shape;
 mod styles;
 mod text;
@@ -299,6 +300,11 @@ mod _native {
         // An attribute only: what is added as a function is public.
         module.setattr("_panic", pyo3::wrap_pyfunction!(guard::panic, module)?)?;
         let panic_after = pyo3::wrap_pyfunction!(guard::panic_after, module)?;
-        module.setattr("_panic_after", panic_after)
+        module.setattr("_panic_after", panic_after)?;
+        // Not a part of the core: it reads files, and has no pure twin.
+        let search_files = pyo3::wrap_pyfunction!(crate::search::search_files, module)?;
+        module.setattr("_search_files", search_files)?;
+        let search_text = pyo3::wrap_pyfunction!(crate::search::search_text, module)?;
+        module.setattr("_search_text", search_text)
     }
 }

@@ -159,3 +159,53 @@ def test_as_a_model_calls_it(file: Path) -> None:
     answer = read_file.answer({**call, "input": {"path": str(file), "start_line": 9}})
     assert answer["content"] == "start_line is past the last line, 3: 9"
     assert answer["is_error"] is True
+
+
+def lines_about(count: int) -> list[str]:
+    """Make lines of which 12 of 100 are about retries."""
+    return [
+        f"retry number {n}" if n % 100 < 12 else f"other thing {n}" for n in range(1, count + 1)
+    ]
+
+
+def test_what_is_looked_for(file: Path) -> None:
+    """Of a long file only lines about the explanation are shown; what is left out is said."""
+    file.write_text("\n".join(lines_about(3_000)) + "\n")
+    shown = read_file(file, 51, explanation="why does it retry?", max_chars=20_000)
+    assert shown.is_pruned
+    assert shown.page is not None
+    assert (shown.page.start_line, shown.page.end_line) == (51, 3_000)
+    assert "other thing 70\n" not in shown.text
+    assert all(f"retry number {n}\n" in shown.text for n in range(100, 3_000, 100))
+    assert shown.text.startswith("[... lines 1-47 of 2,950 left out ...]\nother thing 98\n")
+    note = "[Only the lines about the explanation. Gaps are counted from line 51. skip_pruning"
+    assert shown.text.splitlines()[-1] == f"{note} shows all.]"
+
+
+def test_pruned_pages_go_on(file: Path) -> None:
+    """If what is kept is more than a page, a part is pruned, and the next one begins behind it."""
+    file.write_text("\n".join(lines_about(30_000)) + "\n")
+    found, start_line, end_line = "", 1, None
+    for _ in range(20):
+        shown = read_file(file, start_line, explanation="retry", max_chars=20_000)
+        assert shown.page is not None
+        assert len(shown.text) < 20_000 + 300
+        assert shown.page.start_line == start_line
+        found, end_line = found + shown.text, shown.page.end_line
+        if shown.page.next_start_line is None:
+            break
+        start_line = shown.page.next_start_line
+    assert end_line == 30_000
+    assert all(f"retry number {n}\n" in found for n in range(100, 30_000, 100))
+    assert start_line > 1
+
+
+def test_what_is_not_pruned(file: Path) -> None:
+    """What fits is shown whole; so is what no explanation asks for, or too long a line."""
+    file.write_text("retry\n" + "other\n" * 500)
+    assert read_file(file, explanation="retry").text == file.read_text()
+    plain = read_file(file, max_chars=600)
+    assert read_file(file, None, None, "retry", True, max_chars=600) == plain  # noqa: FBT003 - X4
+    assert read_file(file, explanation="something else", max_chars=600) == plain
+    file.write_text("retry\n" * 100 + "x" * 2_000_000)
+    assert read_file(file, max_chars=60) == read_file(file, explanation="retry", max_chars=60)

@@ -1,0 +1,70 @@
+"""The tool that searches files for a pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolbudget.storage.search import MAX_MATCHES, SearchHits, search_files
+from toolbudget.storage.search_note import hits_with_notes
+from toolbudget.tools.definition import Parameter, ToolResult, tool
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["GrepResult", "grep"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrepResult(ToolResult):
+    """What :func:`grep` found.
+
+    Attributes:
+        hits: The lines, and how many there are in all.
+    """
+
+    hits: SearchHits
+
+
+@tool(
+    Parameter("pattern", "string", "A regular expression, as ripgrep takes it.", is_required=True),
+    Parameter("path", "string", "The file or folder to search; by default the current one."),
+    Parameter("include_pattern", "string", "A glob that files must match, such as *.py."),
+    description=(
+        f"Search files for a regular expression. Shows {MAX_MATCHES} matching lines as "
+        "file:line: text and says how many more there are. Leaves out hidden, ignored and binary "
+        "files."
+    ),
+)
+def grep(
+    pattern: str, path: str | os.PathLike[str] = ".", include_pattern: str | None = None
+) -> GrepResult:
+    r"""Search files for a pattern, as ``rg`` does.
+
+    Hidden files, those that ``.gitignore`` names, and binary ones are left out; files come in the
+    order of their paths. A long line is cut around its match. It takes the native core.
+
+    Args:
+        pattern: A regular expression of the ``regex`` crate: linear in time whatever it is.
+        path: A file, or a folder with all that is below it.
+        include_pattern: A glob that files must match, as ``rg --glob`` takes it.
+
+    Raises:
+        ToolInputError: The pattern or the glob is none.
+        ToolError: The path cannot be searched, or the native core is missing.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from toolbudget import ToolError
+        >>> from toolbudget.tools import grep
+        >>> _ = Path("notes.txt").write_text("one\ntwo\nthree\n")
+        >>> try:
+        ...     print(grep("t[wh]").text)
+        ... except ToolError:  # the pure core does not search
+        ...     print("notes.txt:2: two\nnotes.txt:3: three")
+        notes.txt:2: two
+        notes.txt:3: three
+    """
+    hits = search_files(pattern, str(path), include=include_pattern)
+    remedy = "a longer pattern, a path below, or include_pattern"
+    return GrepResult(text=hits_with_notes(hits, pattern, remedy=remedy), hits=hits)
