@@ -14,7 +14,7 @@ from unittest import mock
 from toolbudget.storage import _batch, log_file
 from toolbudget.storage._aside import Aside
 from toolbudget.storage._existing import SameBytes
-from toolbudget.storage.encoding import measure_content
+from toolbudget.storage.encoding import measure_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,17 +42,17 @@ def _write_directly(batch: Any, item: Any, names: Any) -> Any:
     files, directories = batch._files, batch._directories
     handle = files.create_exclusive(item.file_name, parent=directories.results)
     aside = _Direct(files, handle, temporary_name=None, directories=directories)
-    item.measured = aside.write(item.content)
+    item.measured = aside.write(item.chunks())
     return _batch._Opened(item, names, aside, files.status(handle).identity)
 
 
-def _trust_existence(files: Any, name: str, content: Any, *, parent: int, doubtful: Any) -> Any:
+def _trust_existence(files: Any, name: str, chunks: Any, *, parent: int, doubtful: Any) -> Any:
     del doubtful
     try:
         handle = files.open_file(name, parent=parent)
     except OSError:
         return "nothing"
-    return SameBytes(handle, files.status(handle).identity, measure_content(content))
+    return SameBytes(handle, files.status(handle).identity, measure_chunks(chunks))
 
 
 def _direct(stack: ExitStack, _files: type[Any]) -> None:

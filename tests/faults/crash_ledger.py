@@ -9,7 +9,7 @@ from tests.builders import answer, call, is_reference, msg, read_reference, res,
 from tests.faults.model_nodes import Directory, File
 from tests.faults.model_rules import walk
 from tests.faults.opening import open_session
-from toolbudget import Limits
+from toolbudget import Fingerprint, Limits, build_replacement
 from toolbudget.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -171,6 +171,27 @@ class Host:
         if text_of(block["content"]) != text:
             self._hand_out(conversation, tool_use_id, text, text_of(block["content"]))
             self.ledger.acknowledged += 1
+
+    def stream(self, session: Session, name: Name, index: int) -> None:
+        """Store a result of the coming turn in two pieces, and have its reference recorded."""
+        conversation = self.ledger.conversations[name]
+        results = conversation.turn(conversation.sent_turns).results()
+        tool_use_id, text = list(results.items())[index]
+        data = text.encode()
+        with session.open_stream(tool_use_id) as stream:
+            stream.write(data[:30])
+            stream.write(data[30:])
+            stored = stream.commit()
+        replacement = build_replacement(text, stored.shown_path, preview_bytes=30)
+        shown = session.adopt_stored(
+            tool_use_id,
+            stored,
+            fingerprint=Fingerprint(len(text), stored.digest),
+            replacement=replacement,
+        )
+        self._note_failures(session, name)
+        self._hand_out(conversation, tool_use_id, text, shown)
+        self.ledger.acknowledged += 1
 
     def be_refused(self, session: Session, name: Name, limits: Limits) -> None:
         """Take back what was kept in the last turn, which the provider did not accept."""

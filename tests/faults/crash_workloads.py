@@ -110,6 +110,14 @@ def _gated(host: Host) -> None:
             host.take_turn(session, _MAIN)
 
 
+def _streamed(host: Host) -> None:
+    """Have a result of each turn come in piece by piece before the turn's request."""
+    with host.open(_MAIN) as session:
+        for _ in _turns_left(host):
+            host.stream(session, _MAIN, 0)
+            host.take_turn(session, _MAIN)
+
+
 def _refused(host: Host) -> None:
     """Have the second request refused, take it back, and go on under a lower limit."""
     with host.open(_MAIN) as session:
@@ -132,6 +140,7 @@ _JOBS: Final = (
     Workload("fork", _forked, ((_L, _S), (_S,), (_L,))),
     Workload("sub-agent", _with_agent, ((_L, _S), (_S,), (_L,))),
     Workload("gate", _gated, ((_L, _S), (_S,), (_M, _M, _L))),
+    Workload("streamed", _streamed, ((_L, _S), (_L,))),
     Workload("refused", _refused, ((_L, _S), (_M, _M), (_S,))),
 )
 

@@ -18,16 +18,22 @@ DOOR: Final = PACKAGE / "storage" / "_files.py"
 MODULES: Final = sorted(set(PACKAGE.rglob("*.py")) - {DOOR})
 # What of `os` reaches no file: names, environment, process.
 HARMLESS_OS: Final = {
+    "P_PID",
     "PathLike",
+    "WEXITED",
+    "WNOHANG",
+    "WNOWAIT",
     "environ",
     "fsdecode",
     "fsencode",
     "fspath",
     "getpid",
+    "killpg",
     "path",
     "register_at_fork",
     "strerror",
     "urandom",
+    "waitid",
 }
 HARMLESS_OS_PATH: Final = {
     "abspath",

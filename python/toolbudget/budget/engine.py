@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from toolbudget import _core as core
 from toolbudget._core import pure
+from toolbudget._core.pure import Key
 from toolbudget.budget.aggregate import changes_of
 from toolbudget.budget.clearing import ClearedResults, plan_clearing, plan_storing
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
@@ -16,6 +17,7 @@ from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.ledger import ContextChange
+from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of, summary_of
 from toolbudget.errors import ToolBudgetError
@@ -24,19 +26,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from toolbudget._core.pure import Plan, PlanOptions
+    from toolbudget._core.pure import Fingerprint, Plan, PlanOptions
     from toolbudget.budget.clearing import OldResult
     from toolbudget.budget.context_edits import ContextEdit
     from toolbudget.budget.history import HistoryMode
     from toolbudget.budget.journal import Journal
     from toolbudget.budget.last_body import Output
     from toolbudget.budget.policy import Policy
-    from toolbudget.budget.report import EnforcementReport, Failure
+    from toolbudget.budget.report import Failure
     from toolbudget.budget.state import ContentReplacementState
     from toolbudget.budget.stored_files import StoredFile
     from toolbudget.budget.summary import Summary
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord
+    from toolbudget.storage.result import StoredResult
     from toolbudget.storage.store import ResultStore
 
 __all__ = ["Engine"]
@@ -207,6 +210,27 @@ class Engine:
             result = replace_block(block, done.outcome.replaced[0].replacement)
         report = report_of(done, None, started_s=started_s)
         return result, report
+
+    def adopt(
+        self, tool_use_id: str, fingerprint: Fingerprint, replacement: str, stored: StoredResult
+    ) -> tuple[str, EnforcementReport]:
+        """Decide that a result, stored already, is replaced; return what holds."""
+        started_s = time.perf_counter()
+        check_text("tool_use_id", tool_use_id)
+        key = Key(tool_use_id, fingerprint)
+        with self._deciding():
+            held, entry, failures = self._journal.adopt(key, replacement, stored)
+        return held, EnforcementReport(
+            candidates=1,
+            replaced=int(entry is not None),
+            reapplied=int(entry is None),
+            chars_before=fingerprint.size_chars,
+            chars_after=len(held),
+            bytes_stored=stored.size_bytes if stored.is_new else 0,
+            failures=tuple(failures),
+            newly_replaced=() if entry is None else (entry,),
+            elapsed_s=time.perf_counter() - started_s,
+        )
 
     def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
         """Apply the budget to a message list."""

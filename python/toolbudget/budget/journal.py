@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from toolbudget import _core as core
-from toolbudget._core.pure import Fingerprint, Key, Plan
+from toolbudget._core.pure import Adoption, Fingerprint, Key, Plan
 from toolbudget.budget.context_edits import KEPT_ORIGINAL
 from toolbudget.budget.ledger import ContextLedger
 from toolbudget.budget.lineage import entries_by_home, parts_of
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
-from toolbudget.budget.stored_files import StoredFiles
+from toolbudget.budget.stored_files import StoredFile, StoredFiles
 from toolbudget.budget.storing import store_choices
 from toolbudget.budget.transaction import Transaction
 from toolbudget.errors import TranscriptError
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.ledger import ContextChange
     from toolbudget.budget.recorder import LockedLog, Recorder
-    from toolbudget.budget.stored_files import StoredFile
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
+    from toolbudget.storage.result import StoredResult
     from toolbudget.storage.store import ResultStore
 
 __all__ = ["Journal"]
@@ -125,6 +126,34 @@ class Journal:
         if recorder is not None:
             recorder.settle()
         return transaction
+
+    def adopt(
+        self, key: Key, replacement: str, stored: StoredResult
+    ) -> tuple[str, ContentReplacementRecord | None, list[Failure]]:
+        """Decide that a result is replaced whose full text is stored already.
+
+        Returns:
+            The replacement that holds, its entry unless it had been decided before, and what went
+            wrong.
+
+        Raises:
+            TranscriptError: With ``strict``: it could not be recorded.
+        """
+        file = StoredFile(self.session_id, PurePath(stored.path).name, stored.digest)
+
+        def make_plan() -> Plan:
+            if key.fingerprint in self.state.decisions_about(key.tool_use_id):
+                return Plan()
+            self._files.place(key, file)
+            return Plan(adoptions=[Adoption(key, replacement)])
+
+        done = self.transact(make_plan, keeps_failed=False)
+        if not done.plan.adoptions:
+            earlier = self.state.decisions_about(key.tool_use_id)[key.fingerprint]
+            return replacement if earlier is None else earlier, None, done.failures
+        entry = self.entry(key, replacement)
+        self._files.note([entry], self.session_id)
+        return replacement, entry, done.failures
 
     @property
     def is_strict(self) -> bool:
@@ -380,7 +409,7 @@ class Journal:
 
     def latest_files(self) -> dict[str, StoredFile]:
         """Return where the full text of each id's latest replaced result is, in order."""
-        return dict(self._latest_files)
+        return self._files.latest_by_id()
 
     def stored_files(self) -> set[StoredFile]:
         """Return every file that a record names."""

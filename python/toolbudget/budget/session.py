@@ -20,6 +20,7 @@ from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.scope import PerCaller
 from toolbudget.budget.settings import Settings, check_choice
 from toolbudget.budget.state import ContentReplacementState
+from toolbudget.budget.streams import Streams
 from toolbudget.continuation.turn import TurnBudget
 from toolbudget.errors import ConfigError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
@@ -41,7 +42,7 @@ __all__ = ["Session"]
 logger: Final = logging.getLogger("toolbudget")
 
 
-class Session(Compaction, Reading):
+class Session(Compaction, Streams, Reading):
     r"""One conversation: decides about tool results and remembers what it decided.
 
     Safe to use from many threads and tasks. Open it with :meth:`open`.

@@ -47,6 +47,10 @@ class StoredFiles:
                 key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
                 self._by_key.setdefault(key, file)
 
+    def place(self, key: Key, file: StoredFile) -> None:
+        """Say where a result is that was stored before it was decided about."""
+        self._by_key[key] = file
+
     def of(self, key: Key) -> StoredFile | None:
         """Return where the full text of a result is."""
         return self._by_key.get(key)
@@ -54,6 +58,10 @@ class StoredFiles:
     def latest(self, tool_use_id: str) -> StoredFile | None:
         """Return where the full text of an id's latest stored result is."""
         return self._latest.get(tool_use_id)
+
+    def latest_by_id(self) -> dict[str, StoredFile]:
+        """Return the same for every id, in the order of the records."""
+        return dict(self._latest)
 
     def all(self) -> set[StoredFile]:
         """Return every file that a record names."""

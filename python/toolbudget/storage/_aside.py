@@ -8,11 +8,12 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget.storage._files import write_all
-from toolbudget.storage.encoding import Measured, Measurement, encode_content
+from toolbudget.storage.encoding import Measured, Measurement
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from toolbudget.storage._files import FileSystem
-    from toolbudget.storage.encoding import Content
 
 __all__ = ["Aside", "Directories", "create_aside"]
 
@@ -58,13 +59,19 @@ class Aside:
         """Whether nothing is left over even if the process dies."""
         return self._temporary_name is None
 
-    def write(self, content: Content) -> Measured:
-        """Write all of the content and return its size and hash."""
+    def write(self, chunks: Iterable[bytes]) -> Measured:
+        """Write all of a content and return its size and hash."""
         measurement = Measurement()
-        for chunk in encode_content(content):
+        for chunk in chunks:
             write_all(self._files, self.handle, chunk)
             measurement.add(chunk)
         return measurement.result()
+
+    def open_again(self) -> int | None:
+        """Open the file for reading under its temporary name, if it has one."""
+        if self._temporary_name is None:
+            return None
+        return self._files.open_file(self._temporary_name, parent=self._directories.above)
 
     def link(self, name: str) -> None:
         """Give the file its final name; the file is complete and synced by now.

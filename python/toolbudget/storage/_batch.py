@@ -17,7 +17,7 @@ from toolbudget.storage._existing import (
 )
 from toolbudget.storage._files import close_quietly
 from toolbudget.storage._parallel import run_parallel
-from toolbudget.storage.encoding import Content, Measured, measure_content
+from toolbudget.storage.encoding import Content, Measured, encode_content, measure_chunks
 from toolbudget.storage.names import candidate_names
 
 if TYPE_CHECKING:
@@ -73,8 +73,16 @@ class Item:
     def measure(self) -> Measured:
         """Return size and hash of the stored form, reckoned at most once."""
         if self.measured is None:
-            self.measured = measure_content(self.content)
+            self.measured = measure_chunks(self.chunks())
         return self.measured
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the bytes to store, anew with each call."""
+        return encode_content(self.content)
+
+    def take_aside(self, _directories: Directories) -> Aside | None:
+        """Return a file that has been written there already, if there is one."""
+        return None
 
     def begin(self) -> None:
         """Forget an earlier try."""
@@ -177,15 +185,19 @@ class Batch:
         return find_existing(
             self._files,
             name,
-            item.content,
+            item.chunks(),
             parent=self._directories.results,
             doubtful=self._doubtful,
         )
 
     def _write_aside(self, item: Item, names: Iterator[str]) -> _Opened:
-        aside = create_aside(self._files, self._directories, allow_unnamed=self._allow_unnamed)
+        aside = item.take_aside(self._directories)
+        is_written = aside is not None
+        if aside is None:
+            aside = create_aside(self._files, self._directories, allow_unnamed=self._allow_unnamed)
         try:
-            item.measured = aside.write(item.content)
+            if not is_written:
+                item.measured = aside.write(item.chunks())
             # A file can come into doubt only by a sync of its name.
             is_name_synced = self._durability == "full"
             identity = self._files.status(aside.handle).identity if is_name_synced else None

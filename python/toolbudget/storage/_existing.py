@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from toolbudget.storage._files import close_quietly
-from toolbudget.storage.encoding import Measured, Measurement, encode_content
+from toolbudget.storage.encoding import Measured, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from toolbudget.storage._files import FileSystem
     from toolbudget.storage._filesystem import Identity
-    from toolbudget.storage.encoding import Content
 
-__all__ = ["EXHAUSTED", "SameBytes", "find_existing"]
+__all__ = ["EXHAUSTED", "SameBytes", "find_existing", "read_exactly"]
 
 EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Errors that say nothing about the file asked for: the process or system is at a limit."""
@@ -35,7 +34,12 @@ class SameBytes:
 
 
 def find_existing(
-    files: FileSystem, name: str, content: Content, *, parent: int, doubtful: Collection[Identity]
+    files: FileSystem,
+    name: str,
+    chunks: Iterable[bytes],
+    *,
+    parent: int,
+    doubtful: Collection[Identity],
 ) -> SameBytes | Literal["nothing", "other"]:
     """Look at a name; only ``SameBytes`` leaves a handle open, which the caller closes.
 
@@ -56,7 +60,7 @@ def find_existing(
         return "other"
     same: SameBytes | None = None
     try:
-        same = _compare(files, handle, content, doubtful=doubtful)
+        same = _compare(files, handle, chunks, doubtful=doubtful)
     finally:
         if same is None:
             close_quietly(files, handle)
@@ -64,7 +68,7 @@ def find_existing(
 
 
 def _compare(
-    files: FileSystem, handle: int, content: Content, *, doubtful: Collection[Identity]
+    files: FileSystem, handle: int, chunks: Iterable[bytes], *, doubtful: Collection[Identity]
 ) -> SameBytes | None:
     status = files.status(handle)
     identity = status.identity
@@ -72,7 +76,7 @@ def _compare(
         return None
     measurement = Measurement()
     offset = 0
-    for chunk in encode_content(content):
+    for chunk in chunks:
         if _read(files, handle, len(chunk), offset=offset) != chunk:
             return None
         measurement.add(chunk)
@@ -83,16 +87,25 @@ def _compare(
 
 
 def _read(files: FileSystem, handle: int, size_bytes: int, *, offset: int) -> bytes | None:
-    """Read exactly so many bytes unless the file ends before; ``None`` if it cannot be read."""
+    """Do what :func:`read_exactly` does; ``None`` if the file cannot be read."""
+    try:
+        return read_exactly(files, handle, size_bytes, offset=offset)
+    except OSError as error:
+        if error.errno in _SAYS_NOTHING:
+            raise
+        return None
+
+
+def read_exactly(files: FileSystem, handle: int, size_bytes: int, *, offset: int) -> bytes:
+    """Read exactly so many bytes unless the file ends before.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
     parts: list[bytes] = []
     missing_bytes = size_bytes
     while missing_bytes:
-        try:
-            part = files.read(handle, missing_bytes, offset=offset)
-        except OSError as error:
-            if error.errno in _SAYS_NOTHING:
-                raise
-            return None
+        part = files.read(handle, missing_bytes, offset=offset)
         if not part:
             break
         parts.append(part)

@@ -7,7 +7,7 @@ JSON list, so that nothing is lost. Bytes come in bounded chunks: a huge text ne
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import xxhash
@@ -18,7 +18,7 @@ __all__ = [
     "Measurement",
     "encode_content",
     "is_stored_as_json",
-    "measure_content",
+    "measure_chunks",
 ]
 
 Content = str | Sequence[Mapping[str, object]]
@@ -88,15 +88,15 @@ def encode_content(content: Content) -> Iterator[bytes]:
     return _encode_blocks(content) if text is None else _encode_text(text)
 
 
-def measure_content(content: Content) -> Measured:
-    """Return size and hash of the bytes that :func:`encode_content` yields, which it may raise for.
+def measure_chunks(chunks: Iterable[bytes]) -> Measured:
+    """Return size and hash of bytes that come in chunks.
 
     Example:
-        >>> measure_content("text").size_bytes
+        >>> measure_chunks([b"te", b"xt"]).size_bytes
         4
     """
     measurement = Measurement()
-    for chunk in encode_content(content):
+    for chunk in chunks:
         measurement.add(chunk)
     return measurement.result()
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["candidate_names", "collision_name", "is_name", "result_name", "session_name"]
+__all__ = [
+    "candidate_names",
+    "collision_name",
+    "extension_of",
+    "is_name",
+    "result_name",
+    "session_name",
+]
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -93,6 +100,16 @@ def collision_name(name: str, digest: str) -> str:
         'call_0-99aa06d3014798d86001c324468d497f'
     """
     return f"{name}-{digest}"
+
+
+def extension_of(*, is_json: bool) -> str:
+    """Return the extension of a result's file, with its dot.
+
+    Example:
+        >>> extension_of(is_json=False)
+        '.txt'
+    """
+    return ".json" if is_json else ".txt"
 
 
 def candidate_names(name: str, extension: str, digest: Callable[[], str]) -> Iterator[str]:

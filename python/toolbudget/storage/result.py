@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from toolbudget.storage.encoding import Content
 
-__all__ = ["ResultStore", "StoredResult", "store_error"]
+__all__ = ["ResultStore", "ResultStream", "StoredResult", "StreamingStore", "store_error"]
 
 # An id may be megabytes long.
 _ID_FORM: Final = reprlib.Repr()
@@ -56,6 +56,34 @@ class ResultStore(Protocol):
 
         Raises:
             StoreError: It could not be stored; the model is then given the full text.
+        """
+        ...
+
+
+class ResultStream(Protocol):
+    """A result on its way into a store."""
+
+    def write(self, chunk: bytes) -> None:
+        """Add bytes; after a ``StoreError`` nothing of the result is left."""
+        ...
+
+    def commit(self) -> StoredResult:
+        """Store what was written, with the promises of :meth:`ResultStore.put`."""
+        ...
+
+    def close(self) -> None:
+        """Give up what has not been committed."""
+        ...
+
+
+class StreamingStore(ResultStore, Protocol):
+    """A store that also takes what is too large to be a text in memory."""
+
+    def open_stream(self, tool_use_id: str) -> ResultStream:
+        """Begin to store a result that comes in piece by piece.
+
+        Raises:
+            StoreError: Nothing can be written now.
         """
         ...
 

@@ -5,17 +5,15 @@ A host may bring its own: any object with a method like :meth:`ResultStore.put` 
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
-import xxhash
-
 from toolbudget.errors import ConfigError, StoreError
-from toolbudget.storage._aside import Directories
-from toolbudget.storage._batch import ALL_NAMES_TAKEN, Batch, Item
+from toolbudget.storage._aside import Directories, create_aside
+from toolbudget.storage._batch import Batch, Item
 from toolbudget.storage._files import (
     POSIX,
     Durability,
@@ -26,8 +24,10 @@ from toolbudget.storage._files import (
 )
 from toolbudget.storage._paths import absolute_path, names_below, refuse_unshowable
 from toolbudget.storage.encoding import Content, encode_content, is_stored_as_json
-from toolbudget.storage.names import candidate_names, result_name
-from toolbudget.storage.result import ResultStore, StoredResult, store_error
+from toolbudget.storage.memory import MemoryStore
+from toolbudget.storage.names import extension_of, result_name
+from toolbudget.storage.result import ResultStore, StoredResult, StreamingStore, store_error
+from toolbudget.storage.stream import FileStream, StreamedItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +40,7 @@ __all__ = [
     "MemoryStore",
     "ResultStore",
     "StoredResult",
+    "StreamingStore",
     "encode_content",
     "get_tool_result_path",
     "is_stored_as_json",
@@ -118,7 +119,7 @@ class DirectoryStore:
         Raises:
             ConfigError: ``display_path`` fails, or gives what cannot be shown.
         """
-        return self._show(result_name(tool_use_id) + _extension(is_json=is_json))
+        return self._show(result_name(tool_use_id) + extension_of(is_json=is_json))
 
     def shown_path(self, file_name: str) -> str:
         """Return the path of a file of the directory as the model is shown it.
@@ -156,16 +157,72 @@ class DirectoryStore:
             ['StoredResult', 'StoreError']
         """
         placements = [_make_item(tool_use_id, content) for tool_use_id, content in items]
-        waiting = [item for item in placements if item.error is None]
-        for allow_unnamed in _ALLOW_UNNAMED_BY_ROUND:
-            if not waiting:
-                break
-            self._place(waiting, allow_unnamed=allow_unnamed)
-            waiting = [item for item in waiting if item.should_retry]
+        self._place_all(placements)
         return [
             self._outcome(tool_use_id, item)
             for (tool_use_id, _), item in zip(items, placements, strict=True)
         ]
+
+    def open_stream(self, tool_use_id: str) -> FileStream:
+        r"""Begin to store a result that comes in piece by piece, by the same rules as any other.
+
+        What is written goes aside at once, so that memory does not grow with it, and gets its name
+        in :meth:`FileStream.commit`. A stream that is closed without that leaves nothing.
+
+        Raises:
+            StoreError: Nothing can be written here.
+
+        Example:
+            >>> from toolbudget import DirectoryStore
+            >>> store = DirectoryStore("results", durability="process")
+            >>> with store.open_stream("toolu_03") as stream:
+            ...     stream.write(b"one line\n")
+            ...     stored = stream.commit()
+            >>> stored.path.name, stored.size_bytes
+            ('toolu_03.txt', 9)
+        """
+        for allow_unnamed in _ALLOW_UNNAMED_BY_ROUND[:-1]:
+            with contextlib.suppress(OSError):
+                return self._begin_stream(tool_use_id, allow_unnamed=allow_unnamed)
+        try:
+            return self._begin_stream(tool_use_id, allow_unnamed=False)
+        except OSError as error:
+            raise self._as_error(tool_use_id, error) from error
+
+    def _begin_stream(self, tool_use_id: str, *, allow_unnamed: bool) -> FileStream:
+        directories = self._open_directories()
+        try:
+            aside = create_aside(self._files, directories, allow_unnamed=allow_unnamed)
+        except BaseException:
+            self._close(directories)
+            raise
+        return FileStream(
+            tool_use_id,
+            self._files,
+            directories,
+            aside=aside,
+            place=partial(self._place_stream, tool_use_id),
+            as_error=partial(self._as_error, tool_use_id),
+        )
+
+    def _place_stream(self, tool_use_id: str, item: StreamedItem) -> StoredResult:
+        self._place_all([item])
+        outcome = self._outcome(tool_use_id, item)
+        if isinstance(outcome, StoreError):
+            raise outcome
+        return outcome
+
+    def _as_error(self, tool_use_id: str, error: Exception) -> StoreError:
+        return store_error(error, tool_use_id, self._directory)
+
+    def _place_all(self, items: Sequence[Item]) -> None:
+        """Place every item, or note its error."""
+        waiting = [item for item in items if item.error is None]
+        for allow_unnamed in _ALLOW_UNNAMED_BY_ROUND:
+            if not waiting:
+                return
+            self._place(waiting, allow_unnamed=allow_unnamed)
+            waiting = [item for item in waiting if item.should_retry]
 
     def _place(self, items: Sequence[Item], *, allow_unnamed: bool) -> None:
         for item in items:
@@ -254,72 +311,6 @@ class DirectoryStore:
         return shown_path
 
 
-class MemoryStore:
-    """Keeps results in memory, by the same rules: nothing is overwritten.
-
-    Attributes:
-        contents: The stored bytes by path.
-
-    Example:
-        >>> from toolbudget import MemoryStore
-        >>> store = MemoryStore()
-        >>> store.put("toolu_01", "text").shown_path
-        'memory:/toolu_01.txt'
-        >>> store.contents
-        {'memory:/toolu_01.txt': b'text'}
-    """
-
-    def __init__(self) -> None:
-        self.contents: dict[str, bytes] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def directory(self) -> Path:
-        """The folder that paths begin with; there is none on any disk."""
-        return Path("memory:")
-
-    def expected_shown_path(self, tool_use_id: str, *, is_json: bool) -> str:
-        """Return the path that is shown unless the plain name is taken."""
-        return str(self.directory / (result_name(tool_use_id) + _extension(is_json=is_json)))
-
-    def shown_path(self, file_name: str) -> str:
-        """Return the path of a result's file name as the model is shown it."""
-        return str(self.directory / file_name)
-
-    def put(self, tool_use_id: str, content: Content) -> StoredResult:
-        """Store one result.
-
-        Raises:
-            StoreError: The content has no stored form, or every name for it is taken.
-        """
-        try:
-            return self._place(tool_use_id, content)
-        except Exception as error:
-            raise store_error(error, tool_use_id, self.directory) from error
-
-    def put_many(self, items: Sequence[tuple[str, Content]]) -> list[StoredResult | StoreError]:
-        """Store several results; the place of one that fails holds its error."""
-        return [self._put_or_error(tool_use_id, content) for tool_use_id, content in items]
-
-    def _put_or_error(self, tool_use_id: str, content: Content) -> StoredResult | StoreError:
-        try:
-            return self.put(tool_use_id, content)
-        except StoreError as error:
-            return error
-
-    def _place(self, tool_use_id: str, content: Content) -> StoredResult:
-        stored_bytes = b"".join(encode_content(content))
-        digest = xxhash.xxh3_128_hexdigest(stored_bytes)
-        extension = _extension(is_json=is_stored_as_json(content))
-        names = candidate_names(result_name(tool_use_id), extension, lambda: digest)
-        with self._lock:
-            for path in (self.directory / name for name in names):
-                is_new = str(path) not in self.contents
-                if self.contents.setdefault(str(path), stored_bytes) == stored_bytes:
-                    return StoredResult(path, len(stored_bytes), digest, is_new=is_new)
-        raise FileExistsError(errno.EEXIST, ALL_NAMES_TAKEN)
-
-
 def get_tool_result_path(
     directory: str | os.PathLike[str], tool_use_id: str, *, is_json: bool = False
 ) -> Path:
@@ -339,7 +330,7 @@ def get_tool_result_path(
         >>> get_tool_result_path("/data/tool-results", "toolu_01").as_posix()
         '/data/tool-results/toolu_01.txt'
     """
-    file_name = result_name(tool_use_id) + _extension(is_json=is_json)
+    file_name = result_name(tool_use_id) + extension_of(is_json=is_json)
     return absolute_path(directory) / file_name
 
 
@@ -367,14 +358,10 @@ def persist_tool_result(content: Content, tool_use_id: str, *, store: ResultStor
         raise store_error(error, tool_use_id, Path(type(store).__name__)) from error
 
 
-def _extension(*, is_json: bool) -> str:
-    return ".json" if is_json else ".txt"
-
-
 def _make_item(tool_use_id: str, content: Content) -> Item:
     try:
         name = result_name(tool_use_id)
-        extension = _extension(is_json=is_stored_as_json(content))
+        extension = extension_of(is_json=is_stored_as_json(content))
     except Exception as error:  # noqa: BLE001 - a host's blocks may raise anything
         item = Item(content, name="", extension="")
         item.error = error

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from toolbudget.storage.text_page import TextPage
+from toolbudget.tools._bash import BashResult, BashTool, abash, bash, bash_tool
 from toolbudget.tools._grep import GrepResult, grep
 from toolbudget.tools._read_file import ReadFileResult, read_file
 from toolbudget.tools._result_tools import ReadResultResult, SearchResultsResult, result_tools
 from toolbudget.tools.definition import Parameter, Tool, ToolResult, tool
 
 __all__ = [
+    "BashResult",
+    "BashTool",
     "GrepResult",
     "Parameter",
     "ReadFileResult",
@@ -17,6 +20,9 @@ __all__ = [
     "TextPage",
     "Tool",
     "ToolResult",
+    "abash",
+    "bash",
+    "bash_tool",
     "grep",
     "read_file",
     "result_tools",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import any_text, hostile_text
 from toolbudget.storage import encoding
-from toolbudget.storage.encoding import encode_content, is_stored_as_json, measure_content
+from toolbudget.storage.encoding import encode_content, is_stored_as_json, measure_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,10 @@ def test_size_and_hash_are_those_of_the_stored_bytes() -> None:
     """Whatever the chunks, the hash is XXH3-128 of the whole."""
     content = [text_block("\ud800" * 600_000), text_block("two")]
     written = stored(content)
-    assert measure_content(content) == (len(written), xxhash.xxh3_128_hexdigest(written))
+    assert measure_chunks(encode_content(content)) == (
+        len(written),
+        xxhash.xxh3_128_hexdigest(written),
+    )
 
 
 def test_short_text_is_not_copied_before_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
