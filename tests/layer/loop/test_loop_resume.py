@@ -32,7 +32,8 @@ KILLED: Final = """
     others = threading.Semaphore(0)
 
     def die(_given):
-        others.acquire(), others.acquire()
+        for _ in range(3):  # the first turn's, and two of this one
+            others.acquire()
         os.kill(os.getpid(), signal.SIGKILL)
 
     def tell(event):
