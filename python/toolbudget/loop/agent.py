@@ -121,7 +121,13 @@ class AgentLoop:
 
     @property
     def messages(self) -> list[Record]:
-        """The history so far, as records; the list is the caller's own."""
+        """The history so far, as records; the list is the caller's own.
+
+        Raises:
+            ConfigError: There are messages to begin with, and the session has its own.
+            TranscriptError: The transcript, which is read at the first use, cannot be read.
+        """
+        self._conversation.load()
         return self._conversation.records
 
     @property

@@ -133,6 +133,8 @@ class Run:
             self._recovered = None
             turn = self.usage.responses + 1
             self._tell(RequestReady(turn, self._transition, shaped.request, shaped.report))
+            if self._abort.is_requested:
+                raise AbortedError
             try:
                 reply = yield AskModel(shaped.request)
             except AbortedError:

@@ -23,6 +23,7 @@ from toolbudget.loop import (
     AgentLoop,
     ModelRequest,
     ModelResponse,
+    RequestReady,
     ScriptedModel,
     TextPiece,
     ToolCalled,
@@ -181,6 +182,21 @@ def test_an_abort_before_the_calls_runs_none(*, is_async: bool) -> None:
     loop = AgentLoop(model, tools=[FunctionTool("note", ran.append)], on_event=tell)
     assert run(loop, "Go.", is_async=is_async).reason == "aborted"
     assert ran == []
+
+
+@both_ways
+def test_an_abort_when_a_request_is_ready_sends_none(*, is_async: bool) -> None:
+    """The callback is the last occasion before it costs something."""
+    loop: AgentLoop
+
+    def tell(event: LoopEvent) -> None:
+        if isinstance(event, RequestReady):
+            loop.abort()
+
+    model = ScriptedModel(["never"])
+    loop = AgentLoop(model, on_event=tell)
+    assert run(loop, "Go.", is_async=is_async).reason == "aborted"
+    assert model.requests == []
 
 
 def test_an_abort_ends_a_stream() -> None:

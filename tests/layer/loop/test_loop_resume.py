@@ -7,19 +7,22 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.layer.loop.agents import FunctionTool, call, checked, results_of, say
 from toolbudget import ConfigError, InvalidMessageError, Session
-from toolbudget.loop import AgentLoop, ModelResponse, ScriptedModel
+from toolbudget.loop import AgentLoop, ModelResponse, ScriptedModel, ToolFinished
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from toolbudget.loop import ModelRequest
+    from toolbudget.loop import LoopEvent, ModelRequest
 
 PROJECT: Final = Path(__file__).parents[3]
 # Kills its own process in the second of three calls, when the results of the others are recorded.
@@ -92,7 +95,10 @@ def test_every_prefix_of_a_transcript_can_be_gone_on_with(tmp_path: Path, kept: 
         loop.run("Go.")
         loop.run("Again.")
         whole = record_of(session)
+        whole_messages = loop.messages
     assert len(whole) == 11
+    with Session.open(tmp_path, "whole") as session:
+        assert AgentLoop(ScriptedModel([]), session=session).messages == whole_messages
     with Session.open(tmp_path, "cut", durability="process") as session:
         assert session.transcript is not None
         for record in whole[:kept]:
@@ -125,6 +131,45 @@ def test_a_resumed_conversation_is_the_same_request(tmp_path: Path) -> None:
         AgentLoop(again, session=session, tools=[say]).run("And more?")
     before, now = model.requests[-1].messages, again.requests[-1].messages
     assert list(now[: len(before)]) == list(before)
+
+
+@given(order=st.permutations(range(5)))
+def test_requests_do_not_depend_on_who_was_first(
+    new_root: Callable[[], Path], order: list[int]
+) -> None:
+    """In whatever order parallel results come, and after a resume, they stand as called."""
+    calls = [call(f"t{index}", text=str(index)) for index in range(5)]
+    done = [threading.Event() for _ in range(6)]
+    turn_of = {index: place for place, index in enumerate(order)}
+
+    def wait_for_turn(given: Mapping[str, Any]) -> str:
+        place = turn_of[int(given["text"])]
+        assert place == 0 or done[place - 1].wait(10)
+        return f"result {given['text']}"
+
+    def tell(event: LoopEvent) -> None:
+        if isinstance(event, ToolFinished):
+            done[turn_of[int(event.tool_use_id[1:])]].set()
+
+    root = new_root()
+    with Session.open(root, "s", durability="process") as session:
+        tools = [FunctionTool("say", wait_for_turn)]
+        model = ScriptedModel([calls, "Done."])
+        AgentLoop(model, session=session, tools=tools, on_event=tell).run("Go.")
+        recorded = [list(results_in(record)) for record in record_of(session)]
+    assert [name for names in recorded for name in names] == [f"t{index}" for index in order]
+    assert list(results_of(checked(model)[-1])) == [f"t{index}" for index in range(5)]
+    with Session.open(root, "s", durability="process") as session:
+        again = ScriptedModel(["Yes."])
+        AgentLoop(again, session=session).run("And?")
+    assert list(again.requests[0].messages[:3]) == list(model.requests[-1].messages)
+
+
+def results_in(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the ids of the calls that a record brings results of."""
+    for block in record["message"]["content"]:
+        if isinstance(block, dict) and block["type"] == "tool_result":
+            yield block["tool_use_id"]
 
 
 def test_a_budget_in_force_is_found_again(tmp_path: Path) -> None:
