@@ -157,8 +157,8 @@ class Pipeline:
             now_s: The time now, in seconds since the epoch; ``None`` asks the clock.
 
         Returns:
-            What to send instead; ``None`` if the error says something else, or no stage could make
-            room: then the error is the host's to handle.
+            What to send instead; ``None`` if the error says something else, or no stage could do
+            anything: then the error is the host's to handle.
 
         Raises:
             InvalidMessageError: ``messages`` cannot be a message list.
@@ -177,7 +177,7 @@ class Pipeline:
                 turn.accept(recover(turn.context))
             except Exception as failure:  # noqa: BLE001 - a stage that fails is passed over
                 turn.pass_over(failure)
-        return turn.finish() if turn.has_made_room else None
+        return turn.finish() if turn.has_changed else None
 
     async def arecover_from_overflow(
         self, messages: Sequence[Any], error: object, *, now_s: float | None = None
@@ -204,7 +204,7 @@ class Pipeline:
                     turn.accept(await asyncio.to_thread(recover, turn.context))
             except Exception as failure:  # noqa: BLE001 - a stage that fails is passed over
                 turn.pass_over(failure)
-        return turn.finish() if turn.has_made_room else None
+        return turn.finish() if turn.has_changed else None
 
     def _begin(
         self,

@@ -62,20 +62,21 @@ class Turn:
         self._stage: Stage | None = None
         self._started_s = 0.0
         self._saved_tokens = 0
+        self._has_changed = False
 
     def want(self, excess_tokens: int) -> None:
         """Say that the provider has refused the request, and by how much it was too long."""
         self.context.wanted_tokens = excess_tokens
 
     @property
-    def has_made_room(self) -> bool:
-        """Whether a stage behind the budget has made the messages shorter."""
-        return self._saved_tokens > 0
+    def has_changed(self) -> bool:
+        """Whether a stage behind the budget has changed anything, which must be announced."""
+        return self._has_changed
 
     @property
     def has_enough(self) -> bool:
         """Whether as much has gone as the provider wants."""
-        return self.has_made_room and self._saved_tokens > (self.context.wanted_tokens or 0)
+        return self._saved_tokens > (self.context.wanted_tokens or 0)
 
     def enter(self, stage: Stage) -> None:
         """Begin with a stage; what earlier turns cut out is out before all but the budget."""
@@ -93,6 +94,9 @@ class Turn:
         if not isinstance(result, StageResult):
             raise RefusedStageError(f"stage gave no StageResult: {type(result).__name__}")
         before, after = context.messages, result.messages
+        if after is before:
+            self._report("unchanged", result)
+            return
         check_stage_result(before, after)
         difference = difference_of(before, after)
         if difference.first_index is None:
@@ -105,6 +109,7 @@ class Turn:
         context.used_tokens = max(context.used_tokens + difference.added_tokens, 0)
         if result.is_announced:
             self._saved_tokens -= difference.added_tokens
+            self._has_changed = True
         self._report(
             "changed",
             result,

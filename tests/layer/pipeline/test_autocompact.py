@@ -10,7 +10,7 @@ import pytest
 from tests.layer.pipeline.agents import contents, history_of, opened, round_of
 from toolbudget import ContextWindow, Limits
 from toolbudget.messages import create_user_message
-from toolbudget.pipeline import Autocompact, Budget, Pipeline, SummaryError
+from toolbudget.pipeline import Autocompact, Budget, Microcompact, Pipeline, SummaryError
 from toolbudget.storage.inspection import find_sessions, inspect_session
 
 if TYPE_CHECKING:
@@ -212,3 +212,13 @@ def test_no_room_is_no_recovery(tmp_path: Path) -> None:
     """If nothing could be made shorter the error stays the host's."""
     pipeline = compacting(opened(tmp_path), Summariser(RuntimeError("no model")))
     assert pipeline.recover_from_overflow(HISTORY, ERRORS[0]) is None
+
+
+def test_whatever_recovery_changed_is_announced(tmp_path: Path) -> None:
+    """Also if it saved nothing by the estimate: every later turn sends it."""
+    session = opened(tmp_path)
+    history = history_of(3, 240)  # as text shorter than what stands for it, as tokens hardly
+    pipeline = Pipeline([Budget(), Microcompact(keep=1)], session=session)
+    result = pipeline.recover_from_overflow(history, ERRORS[0])
+    later = pipeline.run(history)
+    assert later.messages == (history if result is None else result.messages)
