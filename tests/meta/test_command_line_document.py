@@ -20,6 +20,7 @@ SESSION: Final = PROJECT / "examples" / "session.jsonl"
 def words_of(heading: str) -> set[str]:
     """Give what is written as code in one section."""
     section = DOCUMENT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    section = re.sub(r"```.*?```", "", section, flags=re.DOTALL)
     return set(re.findall(r"`([^`]+)`", section))
 
 
@@ -57,5 +58,15 @@ def test_each_key_for_machines_is_named(tmp_path: Path) -> None:
     finding = checked["sessions"][0]["findings"][0]
     named = {*checked, *checked["counts"], *checked["sessions"][0], *finding, *finding["items"][0]}
     assert named <= words_of("doctor")
+    listed = run("sessions", str(root))
+    assert {*listed, *listed["sessions"][0]} <= words_of("sessions")
+    planned = run("gc", str(root), "--max-bytes", "1")
+    assert {*planned, *planned["kept"]} <= words_of("gc")
+    summed = run("report", str(SESSION))
+    rows = [summed[name][0] for name in ("tools", "sizes", "largest", "limits")]
+
+    assert {key for part in (summed, *rows, summed["prefix"]) for key in part} <= words_of("report")
+    set_to = run("config")
+    assert {*set_to, *set_to["settings"]["unit"], *set_to["tools"]["Bash"]} <= words_of("config")
     told = run("info")
     assert {*told, *told["core"], *told["capabilities"]} - {"directory"} <= words_of("info")

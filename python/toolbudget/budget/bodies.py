@@ -13,7 +13,7 @@ from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
     from toolbudget.budget.engine import Engine
-    from toolbudget.budget.report import EnforcementReport
+    from toolbudget.budget.report import EnforcementReport, Operation
     from toolbudget.budget.scope import PerCaller
     from toolbudget.budget.summary import Summary
 
@@ -143,8 +143,16 @@ class Bodies(Place):
     ) -> tuple[_Made, EnforcementReport]:
         self._check_open()
         made, report = self._engine.enforce_json(body, output, rule)
-        announce(report, self._settings.on_event)
+        self._announce(report, "enforce_json" if rule is None else "mark_seen")
         return made, report
+
+    def _announce(self, report: EnforcementReport | Summary, operation: Operation) -> None:
+        announce(
+            report,
+            self._settings.on_event,
+            operation=operation,
+            session_id=self._home.session_id,
+        )
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolbudget.budget.events import announce
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.requests import Requests
 
@@ -60,7 +59,8 @@ class Compaction(Requests):
         """
         self._check_open()
         outcome = self._engine.clear_results(results)
-        announce(EnforcementReport(failures=tuple(outcome.failures)), self._settings.on_event)
+        failures = tuple(outcome.failures)
+        self._announce(EnforcementReport(failures=failures), "clear_results")
         return outcome
 
     def store_results(self, results: Sequence[OldResult]) -> dict[str, str]:

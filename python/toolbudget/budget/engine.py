@@ -103,13 +103,8 @@ class Engine:
         with self._lock:
             return self._journal.latest_file(tool_use_id)
 
-    def latest_files(self) -> dict[str, StoredFile]:
-        """Return where the full text of each id's latest replaced result is, in order."""
-        with self._lock:
-            return self._journal.latest_files()
-
-    def stored_files(self) -> set[StoredFile]:
-        """Return every file that a record names."""
+    def stored_files(self) -> dict[StoredFile, str]:
+        """Return every file that a record names, in order, with its result's id."""
         with self._lock:
             return self._journal.stored_files()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from toolbudget.budget.journal import Journal
 from toolbudget.budget.lineage import inherited_records
 from toolbudget.budget.recorder import Recorder
 from toolbudget.budget.settings import check_id
-from toolbudget.errors import ConfigError
+from toolbudget.errors import ConfigError, TranscriptError
 from toolbudget.storage._files import POSIX
 from toolbudget.storage._paths import refuse_unshowable
 from toolbudget.storage.beginning import begin_transcript
@@ -134,6 +135,7 @@ class Home:
         return Journal(
             store=self.open_store(settings),
             recorder=None if settings.is_ephemeral else self._recorder(log, lock),
+            lock=lock if settings.is_ephemeral and settings.store is None else None,
             session_id=self.session_id,
             strict=settings.is_strict,
             reader_hint=settings.policy.limits.reader_hint,
@@ -167,7 +169,23 @@ class Home:
         return RecordLog(self.root, self.session_id, agent_id=self.agent_id, files=self.files)
 
     def hold(self, durability: Durability) -> SessionLock:
-        """Mark the session as in use, if it has a folder yet; its first decision will otherwise."""
+        """Mark the session as in use, if there is anything of it yet; else its first decision will.
+
+        Returns:
+            The lock, held or not.
+        """
         lock = SessionLock(self.root, self.name, durability=durability, files=self.files)
-        lock.take(create=False)
+        self.hold_what_exists(lock)
         return lock
+
+    def hold_what_exists(self, lock: SessionLock) -> None:
+        """Take the lock if there is anything to protect.
+
+        A fork that has decided nothing of its own has no folder yet, but what it began with.
+        """
+        lock.take(create=False)
+        if lock.is_held:
+            return
+        with suppress(TranscriptError):
+            if self._transcript().has_own_transcript():
+                lock.take(create=True)

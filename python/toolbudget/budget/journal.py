@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.result import StoredResult
+    from toolbudget.storage.session_lock import SessionLock
     from toolbudget.storage.store import ResultStore
 
 __all__ = ["Journal"]
@@ -45,6 +46,7 @@ class Journal:
         state: The decisions so far.
         strict: Raise the first failure before anything is handed out.
         reader_hint: A line about the host's own reader.
+        lock: Taken when something is stored without a recorder, which has a lock of its own.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Journal:
         state: ContentReplacementState | None = None,
         strict: bool = False,
         reader_hint: str | None = None,
+        lock: SessionLock | None = None,
     ) -> None:
         """Begin with the decisions of ``state``."""
         self.state = ContentReplacementState() if state is None else state
@@ -68,6 +71,7 @@ class Journal:
         self.session_id = session_id
         self._strict = strict
         self._reader_hint = reader_hint
+        self._lock = lock
         # What `mark_seen` kept: the model has seen it before this library did.
         self._marked_seen: set[Key] = set()
         self._files = StoredFiles()
@@ -114,6 +118,8 @@ class Journal:
             self._note_redaction(transaction)
             return transaction
         if recorder is None:
+            if self._lock is not None and transaction.plan.choices:
+                self._lock.take(create=True)
             self._store(transaction)
         else:
             self._store_and_record(recorder, transaction, make_plan, marks_seen=marks_seen)
@@ -407,13 +413,9 @@ class Journal:
         """Return where the full text of an id's latest replaced result is."""
         return self._files.latest(tool_use_id)
 
-    def latest_files(self) -> dict[str, StoredFile]:
-        """Return where the full text of each id's latest replaced result is, in order."""
-        return self._files.latest_by_id()
-
-    def stored_files(self) -> set[StoredFile]:
-        """Return every file that a record names."""
-        return self._files.all()
+    def stored_files(self) -> dict[StoredFile, str]:
+        """Return every file that a record names, in order, with its result's id."""
+        return self._files.ids()
 
     def fingerprint(self, parts: tuple[str, ...]) -> Fingerprint:
         """Fingerprint a text; one of the last enforced list is not hashed again."""

@@ -6,6 +6,7 @@ import json
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolbudget.budget.events import tell
 from toolbudget.budget.prefix_compare import (
     Difference,
     Place,
@@ -29,9 +30,10 @@ from toolbudget.budget.prefix_marks import (
     split_request,
     take_snapshot,
 )
+from toolbudget.budget.report import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from toolbudget.budget.prefix_compare import Comparison
     from toolbudget.budget.prefix_finding import ChangedBy
@@ -92,6 +94,7 @@ class PrefixGuard:
     Args:
         keeps_text: Keep the JSON text of the last request, to find the very character that differs
             and show what stood there. It costs as much memory as the request has.
+        on_event: Told of each finding that is not intact, as of a session's events.
 
     Example:
         >>> import toolbudget
@@ -104,9 +107,12 @@ class PrefixGuard:
         changed at message 0, block 0 ([0].content) by host, about 11 of 18 tokens lost
     """
 
-    def __init__(self, *, keeps_text: bool = False) -> None:
+    def __init__(
+        self, *, keeps_text: bool = False, on_event: Callable[[Event], object] | None = None
+    ) -> None:
         """Start without anything to compare with."""
         self._keeps_text = keeps_text
+        self._on_event = on_event
         self._memory: _Memory | None = None
         self._lock = threading.Lock()
 
@@ -164,7 +170,10 @@ class PrefixGuard:
         if before is None:
             return PrefixFinding(kind="first")
         comparison = compare(before.handed, now.handed)
-        return _finding(comparison, before, now, view)
+        finding = _finding(comparison, before, now, view)
+        if not finding.is_intact and self._on_event is not None:
+            tell(self._on_event, Event("prefix_broken", None, "check", finding=finding))
+        return finding
 
 
 def _finding(comparison: Comparison, before: _Memory, now: _Memory, view: _View) -> PrefixFinding:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolbudget.errors import ToolError, ToolInputError
+from toolbudget.errors import ConfigError, ToolError, ToolInputError
 from toolbudget.limits.display import shown
 from toolbudget.storage._numbers import check_whole_number
 from toolbudget.storage._session_files import STORED_NAME
@@ -40,6 +40,18 @@ class Stored(NamedTuple):
     def path(self) -> str:
         """Where this process reaches it."""
         return str(self.store.directory / self.name)
+
+    def is_named_by(self, path: str) -> bool:
+        """Whether a path is that of the file, or the one that the model was shown.
+
+        Compared as a whole: no part of a path that others have written is ever followed.
+        """
+        if path == self.path:
+            return True
+        try:
+            return path == self.store.shown_path(self.name)
+        except ConfigError:
+            return False
 
 
 class Reading:
@@ -213,8 +225,10 @@ class Reading:
             source = stack.enter_context(self._open(self._find(tool_use_id), raw=False))
             yield tool_use_id, source
             return
-        for label, file in self._engine.latest_files().items():
+        for file, known_id in self._engine.stored_files().items():
             stored = Stored(self._store_of(file.session_id), file.name)
+            # An id that came again stands for its latest result.
+            label = known_id if self._engine.latest_file(known_id) == file else stored.path
             try:
                 source = stack.enter_context(self._open(stored, raw=False))
             except ToolError:
@@ -234,8 +248,7 @@ class Reading:
         name = Path(reference).name
         if STORED_NAME.fullmatch(name):
             for stored in self._named(name):
-                # Compared as a whole: no part of a path that others have written is ever followed.
-                if reference in {stored.path, stored.store.shown_path(name)}:
+                if stored.is_named_by(reference):
                     return stored
         raise ToolError(f"not a stored result of this conversation: {shown(reference)}")
 

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolbudget.budget.prefix_finding import PrefixFinding
     from toolbudget.storage.records import ContentReplacementRecord
 
-__all__ = ["EnforcementReport", "Event", "Failure"]
+__all__ = ["EnforcementReport", "Event", "EventKind", "Failure", "Operation"]
 
+EventKind: TypeAlias = Literal[
+    "stored", "replaced", "reapplied", "kept", "skipped", "failed", "finished", "prefix_broken"
+]
+Operation: TypeAlias = Literal[
+    "gate",
+    "enforce",
+    "enforce_json",
+    "mark_seen",
+    "withdraw",
+    "adopt_stored",
+    "clear_results",
+    "check",
+]
 Stage: TypeAlias = Literal["store", "record", "redact"]
 
 
@@ -34,23 +48,6 @@ class Failure:
         """Say what, where and why in one line."""
         subject = "" if self.tool_use_id is None else f" of {self.tool_use_id!r}"
         return f"{self.stage}{subject} failed: {self.error}"
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What an ``on_event`` callback is told.
-
-    Attributes:
-        kind: ``replaced`` for each result that was newly replaced, ``failure`` for each failure.
-        tool_use_id: The result it is about, if it is about one.
-        record: The new replacement, for ``replaced``.
-        failure: What failed, for ``failure``.
-    """
-
-    kind: Literal["replaced", "failure"]
-    tool_use_id: str | None
-    record: ContentReplacementRecord | None = field(default=None, repr=False)
-    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,3 +96,40 @@ class EnforcementReport:
     # Previews may hold secrets: a report that is printed or logged shows none.
     newly_replaced: tuple[ContentReplacementRecord, ...] = field(default=(), repr=False)
     elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What an ``on_event`` callback is told.
+
+    A call tells of each newly replaced result and each failure, then in one event each of the
+    results that were stored, replaced again, kept or skipped, if there are any, and last that it is
+    finished.
+
+    Attributes:
+        kind: ``replaced`` for each result that was newly replaced; ``failed`` for each failure;
+            ``stored`` if bytes were written; ``reapplied``, ``kept`` and ``skipped`` with how many
+            results there are; ``finished`` with the whole report; ``prefix_broken`` by a
+            ``PrefixGuard`` that found that less than before can be read from the cache.
+        tool_use_id: The result it is about, if it is about one.
+        operation: The method that was called: ``gate``, ``enforce``, ``enforce_json``,
+            ``mark_seen``, ``withdraw`` or ``check``.
+        count: How many results it is about.
+        size_bytes: Bytes that were written, for ``stored``.
+        reasons: Numbers by reason, for ``skipped``.
+        record: The new replacement, for ``replaced``.
+        failure: What failed, for ``failed``.
+        report: What the call did, for ``finished``.
+        finding: What differs, for ``prefix_broken``.
+    """
+
+    kind: EventKind
+    tool_use_id: str | None = None
+    operation: Operation | None = None
+    count: int = 1
+    size_bytes: int = 0
+    reasons: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    record: ContentReplacementRecord | None = field(default=None, repr=False)
+    failure: Failure | None = None
+    report: EnforcementReport | None = field(default=None, repr=False)
+    finding: PrefixFinding | None = None

@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from toolbudget.budget.bodies import Bodies
-from toolbudget.budget.events import announce
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Requests(Bodies):
         """
         self._check_open()
         report = self._engine.mark_seen(messages)
-        announce(report, self._settings.on_event)
+        self._announce(report, "mark_seen")
         self._reports.set(report)
 
     def withdraw(self) -> int:
@@ -89,7 +88,7 @@ class Requests(Bodies):
         self._check_open()
         withdrawn, failure = self._engine.withdraw()
         report = EnforcementReport(failures=() if failure is None else (failure,))
-        announce(report, self._settings.on_event)
+        self._announce(report, "withdraw")
         self._reports.set(report)
         return withdrawn
 
@@ -119,6 +118,6 @@ class Requests(Bodies):
     def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
         self._check_open()
         output, summary = self._engine.enforce(messages)
-        if summary.failures or summary.newly_replaced:
-            announce(summary, self._settings.on_event)
+        if summary.failures or summary.newly_replaced or self._settings.on_event is not None:
+            self._announce(summary, "enforce")
         return output, summary

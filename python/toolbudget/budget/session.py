@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 from toolbudget.budget.compaction import Compaction
 from toolbudget.budget.engine import Engine
-from toolbudget.budget.events import announce
 from toolbudget.budget.home import Home
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.reading import Reading
@@ -127,7 +126,7 @@ class Session(Compaction, Streams, Reading):
                 of the host's own has its own mapping.
             redact: Changes a text before it is stored or previewed; what is decided is about the
                 original.
-            on_event: Told of every replacement and every failure, after the fact.
+            on_event: Told of what each call did, after the fact; see ``Event``.
             strict: Raise failures instead of sending full content.
             unrecorded: What a result without a record is in the first enforcement of a resumed
                 conversation: ``"history"`` keeps what a later assistant message has answered,
@@ -239,6 +238,7 @@ class Session(Compaction, Streams, Reading):
             engine = self._engine.branch(journal, settings.policy)
             if not ephemeral:
                 home.begin(journal, self._home.session_id, settings.durability)
+                home.hold_what_exists(lock)
                 # Read back, so that the log knows how far it has been followed.
                 engine.apply_records(log.load())
             return type(self)(home, settings, log=log, lock=lock, engine=engine)
@@ -382,5 +382,5 @@ class Session(Compaction, Streams, Reading):
     ) -> tuple[dict[str, Any], EnforcementReport]:
         self._check_open()
         result, report = self._engine.gate(block, tool_name, declared_limit, caller)
-        announce(report, self._settings.on_event)
+        self._announce(report, "gate")
         return result, report

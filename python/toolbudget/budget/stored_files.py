@@ -59,10 +59,7 @@ class StoredFiles:
         """Return where the full text of an id's latest stored result is."""
         return self._latest.get(tool_use_id)
 
-    def latest_by_id(self) -> dict[str, StoredFile]:
-        """Return the same for every id, in the order of the records."""
-        return dict(self._latest)
-
-    def all(self) -> set[StoredFile]:
-        """Return every file that a record names."""
-        return {*self._by_key.values(), *self._latest.values()}
+    def ids(self) -> dict[StoredFile, str]:
+        """Return every file that a record names, in order, with its result's id."""
+        ids = {file: key.tool_use_id for key, file in self._by_key.items()}
+        return ids | {file: tool_use_id for tool_use_id, file in self._latest.items()}

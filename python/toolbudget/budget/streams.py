@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolbudget._core.pure.plan import redact_part
-from toolbudget.budget.events import announce
 from toolbudget.budget.requests import Requests
 from toolbudget.errors import ConfigError
 from toolbudget.storage.store import persist_tool_result
@@ -113,6 +112,6 @@ class Streams(Requests):
         """
         self._check_open()
         held, report = self._engine.adopt(tool_use_id, fingerprint, replacement, stored)
-        announce(report, self._settings.on_event)
+        self._announce(report, "adopt_stored")
         self._reports.set(report)
         return held

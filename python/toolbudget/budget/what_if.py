@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         def is_followed(self) -> NDArray[np.bool_]: ...
 
 
-__all__ = ["USUAL_PATH_CHARS", "WhatIf", "what_if"]
+__all__ = ["USUAL_PATH_CHARS", "WhatIf", "replacement_chars", "what_if"]
 
 _KILO: Final = 1024
 # Beyond every sum of sizes, and far enough from the largest int64 to be added to one.
@@ -178,7 +178,7 @@ class _FreshRows:
         return self._steps[preview_bytes]
 
     def _reckon(self, preview_bytes: int) -> _Step:
-        replacement = _replacement_chars(self._size, self._path_chars, preview_bytes)
+        replacement = replacement_chars(self._size, self._path_chars, preview_bytes)
         gains = replacement < self._size
         size = self._size[gains]
         gained = _running_sum(size - replacement[gains])
@@ -233,7 +233,7 @@ def _running_sum(numbers: NDArray[Any]) -> NDArray[np.int64]:
     return sums
 
 
-def _replacement_chars(
+def replacement_chars(
     size: NDArray[np.int64], path_chars: NDArray[np.int64], preview_bytes: int
 ) -> NDArray[np.int64]:
     """Return the lengths of replacements of ASCII texts without line breaks."""

@@ -71,9 +71,15 @@ __all__ = ["command"]
     "--unit",
     "limit_unit",
     type=click.Choice(["chars", "tokens", "bytes"]),
-    default="chars",
-    show_default=True,
-    help="What the limits count; tokens are an estimate, with defaults of 12500 and 50000.",
+    help="What the limits count, else what --config says, else chars; tokens are an estimate,"
+    " with defaults of 12500 and 50000.",
+)
+@click.option(
+    "--config",
+    "config_path",
+    metavar="FILE",
+    callback=read_folder,
+    help="Limits for what neither an option nor the environment sets; TOML, or JSON as .json.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
 def command(
@@ -87,7 +93,8 @@ def command(
     no_exempt: tuple[str, ...],
     max_result_chars: float | None,
     max_message_chars: float | None,
-    limit_unit: Unit,
+    limit_unit: Unit | None,
+    config_path: str | None,
     force: bool,
 ) -> int:
     """Store the large tool results of INPUT and replace them by previews.
@@ -113,6 +120,7 @@ def command(
         max_result_chars=max_result_chars,
         max_message_chars=max_message_chars,
         limit_unit=limit_unit,
+        config_path=config_path,
         force=force,
     )
     with _warnings_shown(), show_progress() as progress:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -50,26 +51,38 @@ class ApplyOptions:
     no_exempt: tuple[str, ...] = ()
     max_result_chars: float | None = None
     max_message_chars: float | None = None
-    limit_unit: Unit = "chars"
+    limit_unit: Unit | None = None
+    config_path: str | None = None
     force: bool = False
 
     def limits(self) -> Limits:
-        """Return the limits: options, else the environment, else defaults.
+        """Return the limits: options, else the environment, else the file, else defaults.
 
         Raises:
-            ConfigError: The environment holds a value that cannot be used.
+            ConfigError: The environment or the file holds a value that cannot be used.
         """
-        given: LimitsArguments = {"unit": self.limit_unit}
+        given: LimitsArguments = {}
+        if self.limit_unit is not None:
+            given["unit"] = self.limit_unit
         if self.max_result_chars is not None:
             given["max_result_chars"] = self.max_result_chars
         if self.max_message_chars is not None:
             given["max_message_chars"] = self.max_message_chars
-        return Limits.from_environment(**given)
+        if self.config_path is None:
+            return Limits.from_environment(**given)
+        limits = Limits.from_file(self.config_path, **given)
+        # An option counts before the file: what it names is judged, whatever the file exempts.
+        tools = {
+            name: limit
+            for name, limit in limits.tools.items()
+            if not (name in self.no_exempt and limit == math.inf)
+        }
+        return replace(limits, tools=tools)
 
-    def declared_limits(self) -> dict[str, float]:
-        """Return the limits that the options declare for tools, in the unit."""
+    def declared_limits(self, unit: Unit) -> dict[str, float]:
+        """Return the limits that the options declare for tools, in the unit of the limits."""
         default = DefaultLimit(DEFAULT_DECLARED_LIMIT_CHARS)
-        return dict.fromkeys(self.no_exempt, default.in_unit(self.limit_unit))
+        return dict.fromkeys(self.no_exempt, default.in_unit(unit))
 
 
 def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
@@ -92,7 +105,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
             )
         session_id, session_id_source = _choose_session(options, overview, opened)
         workspace = Workspace.at(
-            root, session_id, limits=limits, declared_limits=options.declared_limits()
+            root, session_id, limits=limits, declared_limits=options.declared_limits(limits.unit)
         )
         output = _output_file(options, workspace, source.format)
         job = _Job(options, opened, source, overview, workspace, output, progress)
@@ -116,7 +129,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
         results=results,
         new_files=store.new_files,
         new_bytes=store.new_bytes,
-        limit_unit=options.limit_unit,
+        limit_unit=limits.unit,
     )
 
 

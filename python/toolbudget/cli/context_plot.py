@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget.cli.failure import CommandError
 from toolbudget.cli.wording import printable
-from toolbudget.cli.writing import OutputFile
+from toolbudget.cli.writing import write_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolbudget.cli.context_history import Turn
     from toolbudget.cli.context_report import ContextReport
 
-__all__ = ["draw_svg", "draw_text", "require_library", "sampled", "write_svg"]
+__all__ = ["draw_svg", "draw_text", "require_library", "sampled", "without_extras", "write_svg"]
 
 # More points than a picture has room for only make it large and slow.
 _MAX_POINTS: Final = 400
@@ -44,16 +44,7 @@ def write_svg(report: ContextReport, path: str) -> None:
     Raises:
         CommandError: The extra is missing, or the file cannot be written.
     """
-    picture = draw_svg(report)
-    place = Path(path).absolute()
-    output = OutputFile(
-        anchor=place.parent,
-        directories=(),
-        name=place.name,
-        durability="process",
-        makes_directories=False,
-    )
-    output.write([picture], overwrite=True)
+    write_named(path, draw_svg(report))
 
 
 def draw_svg(report: ContextReport) -> bytes:
@@ -88,7 +79,7 @@ def draw_svg(report: ContextReport) -> bytes:
     for name, attribute, _color in _SERIES:
         chart.add(name, [getattr(turn, attribute) for turn in turns])
     chart.uuid = "context"  # else a random one: the picture of one transcript is always the same
-    chart.add_xml_filter(_without_extras)
+    chart.add_xml_filter(without_extras)
     picture: bytes = chart.render()
     return picture
 
@@ -147,7 +138,7 @@ def _turn_label(turn: float, following: float) -> str:
     return f"{turn:.0f}" if following - turn >= 1 else f"{turn:.1f}".removesuffix(".0")
 
 
-def _without_extras(root: Any) -> Any:  # noqa: ANN401 - of the library's own XML
+def without_extras(root: Any) -> Any:  # noqa: ANN401 - of the library's own XML
     """Take out its script, which a still picture has no use for, and comments with the date."""
     for parent in list(root.iter()):
         for child in list(parent):

@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_COMMANDS: Final = ("apply", "context", "diff", "doctor", "info")
+_COMMANDS: Final = (
+    "apply",
+    "config",
+    "context",
+    "diff",
+    "doctor",
+    "gc",
+    "info",
+    "report",
+    "sessions",
+)
 
 
 class _Commands(click.Group):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from toolbudget.cli.reading import ignore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import rich.progress
 
     from toolbudget.cli.reading import OnRead
 
-__all__ = ["Progress", "show_progress"]
+__all__ = ["Progress", "show_count", "show_progress"]
 
 
 class Progress:
@@ -49,3 +49,19 @@ def show_progress() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         yield Progress(bar)
+
+
+@contextmanager
+def show_count(stage: str, total: int | None = None) -> Iterator[Callable[[], object]]:
+    """Show how many things are done; what is given is called after each."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(stage, total=total)
+        yield lambda: bar.advance(task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from toolbudget._core.pure.json import Splice, replace_contents
@@ -15,14 +16,13 @@ from toolbudget.storage.line_reader import read_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from toolbudget._core.pure.json import Path as JsonPath
     from toolbudget.cli.judging import Edit
     from toolbudget.cli.reading import Input, OnRead
     from toolbudget.storage._files import Durability, FileSystem
 
-__all__ = ["OutputFile", "OutputTakenError", "output_chunks", "splices_of"]
+__all__ = ["OutputFile", "OutputTakenError", "output_chunks", "splices_of", "write_named"]
 
 Comparison: TypeAlias = Literal["missing", "same", "other"]
 
@@ -201,6 +201,23 @@ def splices_of(source: Input, edits: Sequence[Edit]) -> list[Splice]:
             for start, end, new in replace_contents(data, replacements)
         )
     return splices
+
+
+def write_named(path: str, data: bytes) -> None:
+    """Put bytes under a name that the user gave, in the place of an earlier file.
+
+    Raises:
+        CommandError: The file cannot be written.
+    """
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - no symlink is to be resolved
+    output = OutputFile(
+        anchor=place.parent,
+        directories=(),
+        name=place.name,
+        durability="process",
+        makes_directories=False,
+    )
+    output.write([data], overwrite=True)
 
 
 def output_chunks(

@@ -12,6 +12,7 @@ from toolbudget.limits.defaults import (
     Unit,
     built_in_declared_limit,
 )
+from toolbudget.limits.effective import EffectiveSetting, effective_settings
 from toolbudget.limits.environment import (
     Durability,
     PreviewStyle,
@@ -29,6 +30,7 @@ __all__ = [
     "Accounting",
     "DeclaredLimits",
     "Durability",
+    "EffectiveSetting",
     "Limits",
     "LimitsArguments",
     "OverrideProvider",
@@ -37,4 +39,5 @@ __all__ = [
     "Unit",
     "built_in_declared_limit",
     "durability_from_environment",
+    "effective_settings",
 ]

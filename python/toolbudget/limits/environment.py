@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
 __all__ = [
+    "DURABILITY_VARIABLE",
     "PREVIEW_STYLES",
     "Durability",
     "PreviewStyle",
     "durability_from_environment",
     "limits_from_environment",
+    "variable_of",
 ]
 
 Durability: TypeAlias = Literal["full", "data", "process"]
 PreviewStyle: TypeAlias = Literal["head"]
 PREVIEW_STYLES: Final[tuple[PreviewStyle, ...]] = get_args(PreviewStyle)
 
-_DURABILITY_VARIABLE: Final = "TOOLBUDGET_DURABILITY"
+DURABILITY_VARIABLE: Final = "TOOLBUDGET_DURABILITY"
 _DURABILITIES: Final[tuple[Durability, ...]] = get_args(Durability)
 _NUMBER: Final = re.compile(
     r"\+?\d+(?:_\d+)*(\.\d+(?:_\d+)*)?(e[+-]?\d+)?", re.ASCII | re.IGNORECASE
@@ -63,6 +65,16 @@ def limits_from_environment(
     }
 
 
+def variable_of(field: str) -> str:
+    """Return the variable that sets a field.
+
+    Example:
+        >>> variable_of("preview_bytes")
+        'TOOLBUDGET_PREVIEW_BYTES'
+    """
+    return _READERS[field][0]
+
+
 def durability_from_environment(
     durability: Durability | None = None, *, environ: Mapping[str, str] | None = None
 ) -> Durability:
@@ -84,10 +96,10 @@ def durability_from_environment(
     """
     if durability is not None:
         return choice(durability, "durability", _DURABILITIES, ARGUMENT)
-    text = (os.environ if environ is None else environ).get(_DURABILITY_VARIABLE)
+    text = (os.environ if environ is None else environ).get(DURABILITY_VARIABLE)
     if text is None:
         return "full"
-    return _read_choice(text, "durability", _DURABILITIES, _DURABILITY_VARIABLE)
+    return _read_choice(text, "durability", _DURABILITIES, DURABILITY_VARIABLE)
 
 
 def _read_limit(text: str, field: str, variable: str) -> float:

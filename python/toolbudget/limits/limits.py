@@ -163,6 +163,47 @@ class Limits(_ReadsOverrides):
         values: dict[str, Any] = limits_from_environment(variables, given=arguments)
         return cls(**values, **arguments)
 
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        environ: Mapping[str, str] | None = None,
+        **arguments: Unpack[LimitsArguments],
+    ) -> Self:
+        r"""Make limits of arguments, else environment variables, else a file, else defaults.
+
+        The file is TOML, or JSON if its name ends in ``.json``. Its keys are the fields of
+        ``Limits`` but for ``overrides``; ``"off"`` makes a limit infinite, and limits of tools
+        stand in a table ``[tools]``. A key that is no field is an error. No file is read unless it
+        is named: what lies in a folder must not configure the program that works on it.
+
+        Args:
+            path: The file.
+            environ: Variables by name, as of ``from_environment``; ``os.environ`` by default.
+            **arguments: Any argument of ``Limits``.
+
+        Raises:
+            ConfigError: The file cannot be read, or a value cannot be used; the message names the
+                field, the file (or variable, or ``argument``) and the value.
+
+        Example:
+            >>> import pathlib
+            >>> from toolbudget.limits import Limits
+            >>> _ = pathlib.Path("limits.toml").write_text(
+            ...     'max_result_chars = 20_000\n[tools]\nWebFetch = "off"\n'
+            ... )
+            >>> limits = Limits.from_file("limits.toml", environ={})
+            >>> limits.max_result_chars, limits.for_tool("WebFetch")
+            (20000, inf)
+        """
+        from toolbudget.limits.file import limits_from_file
+
+        variables = os.environ if environ is None else environ
+        values: dict[str, Any] = limits_from_file(path)
+        values |= limits_from_environment(variables, given=arguments)
+        return cls(**{**values, **arguments})
+
     def read_overrides(self) -> Overrides:
         """Ask the provider of overrides once; the answer serves all questions of one call.
 

@@ -30,6 +30,7 @@ from toolbudget.storage._filesystem import (
     FileSystem,
     InspectableFileSystem,
     ReadableFileSystem,
+    RemovingFileSystem,
     Status,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "InspectableFileSystem",
     "PosixFileSystem",
     "ReadableFileSystem",
+    "RemovingFileSystem",
     "Status",
     "close_quietly",
     "open_below",
@@ -133,6 +135,9 @@ class PosixFileSystem:
 
     def unlink(self, name: str, *, parent: int) -> None:
         os.unlink(name, dir_fd=parent)
+
+    def remove_directory(self, name: str, *, parent: int) -> None:
+        os.rmdir(name, dir_fd=parent)
 
     def write(self, handle: int, data: bytes | memoryview) -> int:
         return os.write(handle, data)

@@ -12,6 +12,7 @@ __all__ = [
     "Identity",
     "InspectableFileSystem",
     "ReadableFileSystem",
+    "RemovingFileSystem",
     "Status",
 ]
 
@@ -178,4 +179,12 @@ class ReadableFileSystem(FileSystem, Protocol):
 
     def open_anywhere(self, path: str) -> int:
         """Open for reading by any path; symbolic links are followed, a FIFO is not waited for."""
+        ...
+
+
+class RemovingFileSystem(InspectableFileSystem, Protocol):
+    """What a clean-up asks beyond that."""
+
+    def remove_directory(self, name: str, *, parent: int) -> None:
+        """Remove an empty directory."""
         ...

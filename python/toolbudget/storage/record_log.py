@@ -109,6 +109,14 @@ class RecordLog:
             self._both.agent_id is None and self._both.sidecar.log_file.has_directory()
         )
 
+    def has_own_transcript(self) -> bool:
+        """Whether there is a transcript that begins with a header of ours.
+
+        Raises:
+            TranscriptError: It cannot be looked at.
+        """
+        return self._both.transcript.log_file.owner() is Owner.US
+
     @property
     def skipped(self) -> int:
         """Damaged lines, as far as both files have been read."""

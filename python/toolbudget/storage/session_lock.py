@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["LOCK_NAME", "SessionLock"]
 
 LOCK_NAME: Final = "session.lock"
+
+# A clean-up holds the lock alone for two renames.
+_TRIES: Final = 100
+_PAUSE_S: Final = 0.005
 
 _logger: Final = logging.getLogger("toolbudget")
 
@@ -85,18 +91,46 @@ class SessionLock:
             raise
 
     def _acquire(self, *, create: bool) -> int:
-        files = self._files
-        directory = open_chain(
-            files, self._root, (self._name,), create=create, durability=self._durability
-        )
+        # Whoever holds it alone is moving the session away at this moment: what is opened after
+        # that is what is left, so that no decision is read whose files are about to go.
+        for _ in range(_TRIES):
+            handle = self._open(create=create)
+            try:
+                self._files.lock(handle, exclusive=False, blocking=False)
+                if self._is_in_place(handle):
+                    return handle
+            except BlockingIOError:
+                time.sleep(_PAUSE_S)
+            except BaseException:
+                close_quietly(self._files, handle)
+                raise
+            close_quietly(self._files, handle)
+        raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK), LOCK_NAME)
+
+    def _open(self, *, create: bool) -> int:
+        directory = self._open_directory(create=create)
         try:
-            handle = files.open_append(LOCK_NAME, parent=directory, create=True)
+            return self._files.open_append(LOCK_NAME, parent=directory, create=True)
         finally:
-            close_quietly(files, directory)
+            close_quietly(self._files, directory)
+
+    def _is_in_place(self, handle: int) -> bool:
+        """Whether the file that was locked is still the session's."""
+        files = self._files
         try:
-            # Without waiting: whoever holds it alone is removing the session at this moment.
-            files.lock(handle, exclusive=False, blocking=False)
-        except BaseException:
-            close_quietly(files, handle)
-            raise
-        return handle
+            directory = self._open_directory(create=False)
+            try:
+                found = files.open_file(LOCK_NAME, parent=directory)
+            finally:
+                close_quietly(files, directory)
+        except FileNotFoundError:
+            return False
+        try:
+            return files.status(found).identity == files.status(handle).identity
+        finally:
+            close_quietly(files, found)
+
+    def _open_directory(self, *, create: bool) -> int:
+        return open_chain(
+            self._files, self._root, (self._name,), create=create, durability=self._durability
+        )

@@ -23,7 +23,7 @@ from tests.builders import (
     text_of,
     turn,
 )
-from toolbudget import Event, Limits, Session, StoreError
+from toolbudget import Event, Limits, PrefixGuard, Session, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,12 @@ def bytes_below(folder: Path) -> bytes:
 def test_every_replacement_and_failure_is_told(root: Path) -> None:
     """F2: the callback hears of each replaced result, with its record, and of each failure."""
     events: list[Event] = []
-    with Session.open(root, "session", durability="process", on_event=events.append) as session:
+
+    def listen(event: Event) -> None:
+        if event.kind in {"replaced", "failed"}:
+            events.append(event)
+
+    with Session.open(root, "session", durability="process", on_event=listen) as session:
         gate(session, res("t1", HUGE))
         enforce(session, turn("Fetch", t2=HUGE, t3=HUGE + "b", t4="small"))
         enforce(session, turn("Fetch", t2=HUGE, t3=HUGE + "b", t4="small"))
@@ -63,7 +68,7 @@ def test_every_replacement_and_failure_is_told(root: Path) -> None:
         bad = res("t5", [{"type": "text", "text": HUGE, "meta": {1, 2}}])
         assert gate(session, bad) is bad
         [event] = events
-        assert (event.kind, event.tool_use_id, event.record) == ("failure", "t5", None)
+        assert (event.kind, event.tool_use_id, event.record) == ("failed", "t5", None)
         assert event.failure is not None
         assert isinstance(event.failure.error, StoreError)
 
@@ -78,7 +83,71 @@ def test_a_callback_that_raises_changes_nothing(
 
     with Session.open(root, "session", durability="process", on_event=listen) as session:
         assert is_reference(gate(session, res("t1", HUGE))["content"])
-    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert {record.levelname for record in caplog.records} == {"ERROR"}
+    assert "on_event raised for replaced" in caplog.text
+
+
+def test_each_call_tells_all_that_it_did(root: Path) -> None:
+    """What became of the results, in numbers that are those of the report, and last the report."""
+    events: list[Event] = []
+    with Session.open(root, "session", durability="process", on_event=events.append) as session:
+        enforce(session, turn("Fetch", t1=HUGE, t2="small", t3=""))
+        first, events[:] = list(events), []
+        enforce(session, turn("Fetch", t1=HUGE, t2="small", t3=""))
+        report = session.report
+    assert [(event.kind, event.count) for event in first] == [
+        ("replaced", 1),
+        ("stored", 1),
+        ("kept", 1),
+        ("skipped", 1),
+        ("finished", 1),
+    ]
+    assert first[1].size_bytes == len(HUGE)
+    assert first[3].reasons == {"empty": 1}
+    assert [event.kind for event in events] == ["reapplied", "kept", "skipped", "finished"]
+    assert events[-1].report == report
+    assert {event.operation for event in (*first, *events)} == {"enforce"}
+
+
+@pytest.mark.parametrize("operation", ["gate", "enforce", "enforce_json", "mark_seen", "withdraw"])
+def test_the_operation_is_named(root: Path, operation: str) -> None:
+    """Each public method that decides tells who it is."""
+    events: list[Event] = []
+    with Session.open(root, "session", durability="process", on_event=events.append) as session:
+        if operation == "gate":
+            gate(session, res("t1", HUGE))
+        elif operation == "enforce_json":
+            session.enforce_json(b"[]")
+        elif operation == "withdraw":
+            session.withdraw()
+        else:
+            getattr(session, operation)([])
+    assert {event.operation for event in events} == {operation}
+    assert events[-1].kind == "finished"
+
+
+def test_a_broken_prefix_is_told(root: Path) -> None:
+    """The guard tells of a finding that is not intact, and of no other."""
+    events: list[Event] = []
+    guard = PrefixGuard(on_event=events.append)
+    findings = [guard.check([{"role": "user", "content": text}]) for text in ("a", "a", "b")]
+    assert [(event.kind, event.finding) for event in events] == [("prefix_broken", findings[-1])]
+    assert not root.exists()
+
+
+def test_the_log_has_fields(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A handler that writes structured logs finds numbers and ids, and no text of a result."""
+    caplog.set_level("DEBUG", "toolbudget")
+    with Session.open(root, "session", durability="process") as session:
+        enforce(session, turn("Fetch", t1=HUGE))
+        gate(session, res("t5", [{"type": "text", "text": HUGE, "meta": {1, 2}}]))
+    fields = [getattr(record, "toolbudget", None) for record in caplog.records]
+    replaced, failed = [found for found in fields if found is not None]
+    assert (replaced["session_id"], replaced["operation"]) == ("session", "enforce")
+    assert (replaced["replaced"], replaced["tool_use_ids"]) == (1, ["t1"])
+    assert replaced["bytes_stored"] == len(HUGE)
+    assert (failed["stage"], failed["tool_use_id"]) == ("store", "t5")
+    assert "aaaa" not in caplog.text
 
 
 def test_a_callback_holds_no_lock(root: Path) -> None:

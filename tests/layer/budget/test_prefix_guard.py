@@ -39,9 +39,9 @@ def user(*blocks: object) -> dict[str, Any]:
     return {"role": "user", "content": list(blocks)}
 
 
-def find(before: object, now: object, **options: bool) -> PrefixFinding:
+def find(before: object, now: object, *, keeps_text: bool = False) -> PrefixFinding:
     """Hand out one list after the other as the host's own."""
-    guard = PrefixGuard(**options)
+    guard = PrefixGuard(keeps_text=keeps_text)
     assert guard.check(before, given=before).kind == "first"
     return guard.check(now, given=now)
 

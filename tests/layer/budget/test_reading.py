@@ -190,6 +190,22 @@ def test_shown_paths(root: Path) -> None:
             assert fork.read_result(path, end_line=1) == "line 1\n"
 
 
+def test_a_broken_mapping_of_paths(root: Path) -> None:
+    """If the host's mapping fails later, results are still found by id and by their own path."""
+    is_broken = False
+
+    def shown(path: Path) -> str:
+        return "" if is_broken else f"/mnt/{path.name}"
+
+    with Session.open(root, "main", display_path=shown, durability="process") as session:
+        gate(session, res("t1", LINES))
+        is_broken = True
+        for reference in ("t1", str(session.result_path("t1"))):
+            assert session.read_result(reference, end_line=1) == "line 1\n"
+        with pytest.raises(ToolError, match="not a stored result of this conversation"):
+            session.read_result("/mnt/t1.txt")
+
+
 def test_stores_of_the_host(root: Path, tmp_path: Path) -> None:
     """A store of ours in another place is read too; what a host's own class does is its own."""
 

@@ -69,6 +69,17 @@ def test_only_what_is_ours_is_searched(root: Path) -> None:
 
 
 @native_only
+def test_an_id_that_came_again(session: Session) -> None:
+    """Both results are searched; the earlier one is named by its path, which can be read."""
+    gate(session, res("t1", LINES + "needle one"))
+    earlier = str(session.result_path("t1"))
+    gate(session, res("t1", LINES + "needle two"))
+    found = session.search_results("needle", context_lines=0)
+    assert found == f"{earlier}:20001: needle one\nt1:20001: needle two"
+    assert session.read_result(earlier, start_line=20_001).startswith("needle one")
+
+
+@native_only
 def test_what_is_gone(session: Session, tmp_path: Path) -> None:
     """A result that is gone, or not ours any more, does not hide what the others hold."""
     for name in ("t1", "t2", "t3"):

@@ -1,260 +1,271 @@
-"""The report that a person reads."""
+"""What ``toolbudget report`` sums up, held against other ways to count the same."""
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.builders import call, res, size_label
-from tests.layer.cli.transcripts import assistant, other_record, to_lines, user, write
+from tests.builders import call, res
+from tests.layer.cli.talk import said, used
+from tests.layer.cli.transcripts import assistant, to_lines, user, write
 from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.layer.cli.transcripts import Ran
 
-LARGE = "x" * 60_000
+_BROWSER: Final = shutil.which("chromium") or shutil.which("google-chrome")
+
+LINE = "a line of output\n"
+
+# Two messages of several results each; sizes that the tried limits cut between.
+TALK = [
+    said("m1", used(0, 100, 5), call("t1", "Fetch"), call("t2", "Fetch"), call("t3", "Bash")),
+    user(res("t1", "x" * 60_000), res("t2", "y" * 45_000), res("t3", "z" * 25_000)),
+    said("m2", used(100, 300, 20), call("t4", "Fetch"), call("t5", "Read")),
+    user(res("t4", "a" * 90_000), res("t5", "b" * 300_000), res("t9", "c" * 10)),
+    said("m3", used(50, 100, 7), {"type": "text", "text": "done"}),
+]
 
 
 @pytest.fixture
-def show(run: Callable[..., Ran], tmp_path: Path) -> Callable[..., Ran]:
-    """Give a function that applies the budget to lines and prints the report."""
+def report(run: Callable[..., Ran], tmp_path: Path) -> Callable[..., Any]:
+    """Give a function that reports on records, each list a transcript of its own."""
 
-    def run_apply(lines: bytes, *options: object) -> Ran:
-        path = write(tmp_path / "in.jsonl", lines)
-        return run("apply", path, "--root", tmp_path / "root", "--session", "s1", *options)
+    def run_report(*transcripts: list[Any], options: tuple[object, ...] = ()) -> Any:  # noqa: ANN401 - any JSON
+        folder = tmp_path / "in"
+        folder.mkdir(exist_ok=True)
+        for number, records in enumerate(transcripts):
+            write(folder / f"{number}.jsonl", to_lines(*records))
+        return json.loads(run("report", folder, "--json", *options).out)
 
-    return run_apply
-
-
-def facts_of(out: str) -> dict[str, str]:
-    """Give what stands beside each label, as one line; of several with one label, the first."""
-    found: dict[str, str] = {}
-    for fact in re.findall(r"^[A-Z]\w+ +\S.*(?:\n {11}\S.*)*", out, re.MULTILINE):
-        texts = [line[11:] for line in fact.splitlines()]
-        found.setdefault(fact[:11].strip(), " ".join(texts))
-    return found
+    return run_report
 
 
-def test_what_was_replaced_by_group_and_tool(show: Callable[..., Ran], tmp_path: Path) -> None:
-    """Each row tells how many results of a tool became how small, and by which limit."""
-    lines = to_lines(
-        assistant("m1", call("t1", "Fetch"), call("t2", "Fetch"), call("t3", "Bash")),
-        user(res("t1", LARGE), res("t2", LARGE + "y")),
-        user(res("t3", "z" * 31_000)),
-        assistant("m2", *(call(f"u{number}", "Search") for number in range(5))),
-        user(*(res(f"u{number}", "w" * 45_000) for number in range(5))),
-        user(res("v1", LARGE)),
-    )
-    ran = show(lines)
-    assert (ran.code, ran.err) == (0, "")
-    stored = tmp_path / "root" / "s1" / "tool-results"
-    assert {path.name for path in stored.iterdir()} == {
-        "t1.txt",
-        "t2.txt",
-        "t3.txt",
-        "u0.txt",
-        "v1.txt",
+def test_sums_are_those_of_the_texts(report: Callable[..., Any]) -> None:
+    """Counted here once more, by hand."""
+    told = report(TALK)
+    tools = {tool["tool"]: tool for tool in told["tools"]}
+    texts: dict[str, list[str]] = {
+        "Fetch": ["x" * 60_000, "y" * 45_000, "a" * 90_000],
+        "Bash": ["z" * 25_000],
     }
-    rows = [re.split(r" {2,}", line.strip()) for line in ran.out.splitlines()]
-    table = {tuple(row[:4]): row[5] for row in rows if len(row) == 6 and row[0] != "Line"}
-    assert table == {
-        ("2", "Fetch", "2", f"120,001 ({size_label(120_001)})"): "result limit",
-        ("3", "Bash", "1", f"31,000 ({size_label(31_000)})"): "result limit",
-        ("5", "Search", "1", f"45,000 ({size_label(45_000)})"): "message limit",
-        ("6", "(unknown)", "1", f"60,000 ({size_label(60_000)})"): "result limit",
-    }
+    for name, expected in texts.items():
+        assert tools[name]["results"] == len(expected)
+        assert tools[name]["chars"] == sum(map(len, expected))
+        assert tools[name]["largest_chars"] == max(map(len, expected))
+        assert tools[name]["estimated_tokens"] == sum(map(estimate_tokens, expected))
+    assert tools[None]["chars"] == 10
+    assert [tool["chars"] for tool in told["tools"]] == [300_000, 195_000, 25_000, 10]
+    assert (told["results"], told["messages"]) == (6, 2)
+    assert [large["chars"] for large in told["largest"]][:2] == [300_000, 90_000]
+    assert told["largest"][0]["position"] == 4
 
 
-def test_where_everything_is(show: Callable[..., Ran], tmp_path: Path) -> None:
-    """The session, every stored file and the output are named, each path whole on its line."""
-    ran = show(to_lines(user(res("t1", LARGE))))
-    directory = tmp_path / "root" / "s1"
-    lines = ran.out.splitlines()
-    assert lines[0] == "Session s1"
-    assert lines[1] == f"1 tool result in 1 API message of {tmp_path / 'in.jsonl'}"
-    index = lines.index("Full texts (1 new file, 58.6KB)")
-    assert lines[index + 1] == f"  {directory / 'tool-results' / 't1.txt'}"
-    assert lines[-2:] == ["Messages (written)", f"  {directory / 'applied.jsonl'}"]
+def test_messages_of_several_transcripts_are_kept_apart(report: Callable[..., Any]) -> None:
+    """Each message is judged by itself, however many are read together."""
+    one, both = report(TALK), report(TALK, TALK)
+    assert both["messages"] == 2 * one["messages"]
+    for row, doubled in zip(one["limits"], both["limits"], strict=True):
+        for name in ("gated", "budgeted", "chars_after", "chars_saved", "messages_over"):
+            assert doubled[name] == 2 * row[name]
 
 
-def test_a_second_run_says_what_was_decided(show: Callable[..., Ran]) -> None:
-    """Earlier decisions are counted, and how to have others is said."""
-    lines = to_lines(user(res("t1", LARGE)), user(res("t2", "small")))
-    assert "Earlier" not in facts_of(show(lines).out)
-    ran = show(lines)
-    assert facts_of(ran.out)["Earlier"] == (
-        "2 of 2 results had been decided by an earlier run over this root, whatever the limits are"
-        " now; another --root starts anew"
-    )
-    assert "Full texts (stored before)" in ran.out
-    assert "Messages (had these bytes already)" in ran.out
-    assert "  earlier run" in ran.out
-
-
-def test_what_was_skipped_and_why(show: Callable[..., Ran]) -> None:
-    """Exempt tools, images, references, empty results, bad lines and copies: all are counted."""
-    image = {"type": "image", "source": {}}
-    lines = to_lines(
-        assistant("m1", call("t1", "Read"), call("t2", "Read"), call("t3", "memory")),
-        user(res("t1", LARGE), res("t2", "a"), res("t3", "b"), toolUseResult="copy"),
-        user(res("t4", [image]), res("t5", ""), {"type": "tool_result"}),
-        user(res("t6", "<persisted-output>\nx\n</persisted-output>"), res("t7", "kept")),
-    )
-    facts = facts_of(show(lines + b'{"type":\n').out)
-    assert facts["Skipped"] == (
-        "3 exempt (Read 2, memory 1; --no-exempt TOOL judges them), 1 with images or other blocks,"
-        " 1 already a reference, 1 empty, 1 malformed"
-    )
-    assert facts["Kept"] == "1 result as given"
-    assert re.fullmatch(
-        r"line 5, passed on as it is: column \d+: expecting value", facts["Malformed"]
-    )
-    assert facts["Copies"] == "1 under toolUseResult (4 characters) left alone: they are not sent"
-
-
-def test_savings_are_an_estimate(show: Callable[..., Ran]) -> None:
-    """Saved characters are exact; tokens are those of the texts, and called an estimate."""
-    ran = show(to_lines(user(res("t1", LARGE))), "--json")
-    saved_chars = 60_000 - ran.report["replaced"][0]["replacement_chars"]
-    output = json.loads(Path(ran.report["output"]).read_text())
-    replacement = output["message"]["content"][0]["content"]
-    saved_tokens = estimate_tokens(LARGE) - estimate_tokens(replacement)
-    assert ran.report["estimated_tokens_saved"] == saved_tokens
-    shown = facts_of(show(to_lines(user(res("t1", LARGE)))).out)["Saved"]
-    assert shown == (
-        f"{saved_chars:,} of 60,000 characters ({100 * saved_chars / 60_000:.0f} %),"
-        f" about {saved_tokens:,} tokens (an estimate)"
-    )
-
-
-def test_nothing_to_replace(show: Callable[..., Ran]) -> None:
-    """A report about nothing is short and says so."""
-    ran = show(to_lines(user(res("t1", "small"))))
-    assert "No result had to be replaced." in ran.out
-    assert facts_of(ran.out)["Saved"] == "nothing: all 5 characters of text stay as they are"
-    assert "Full texts" not in ran.out
-
-
-def test_a_session_that_was_asked_for_in_vain(show: Callable[..., Ran]) -> None:
-    """If the records name another session than the option, the report says whose word counts."""
-    ran = show(to_lines(user(res("t1", "small"), sessionId="other")))
-    assert ran.out.startswith("Session other\n")
-    assert facts_of(ran.out)["Session"] == "the records name it; --session s1 was not used"
-
-
-def test_what_another_program_decided(show: Callable[..., Ran]) -> None:
-    """A replacement from a record in the input is told as such, without a path of ours."""
-    ran = show(to_lines(user(res("t1", LARGE), sessionId="s1"), other_record("t1", "short")))
-    assert "  other program" in ran.out
-    assert "Full texts" not in ran.out
-
-
-def test_what_stays_over_the_limit(show: Callable[..., Ran]) -> None:
-    """A message that cannot be brought within the limit is pointed out."""
-    lines = to_lines(user(*(res(f"t{number}", "s" * 300) for number in range(4))))
-    facts = facts_of(show(lines, "--max-message-chars", 100).out)
-    assert re.fullmatch(
-        r"[\d,]+ characters over the message limit: nothing that is left can be replaced",
-        facts["Over"],
-    )
-
-
-def test_long_reports_are_cut(show: Callable[..., Ran]) -> None:
-    """Of very many rows, files and bad lines some are shown, and the rest is counted."""
-    records = []
-    for number in range(50):
-        records += [user(res(f"t{number}", "x" * (51_000 + number))), assistant(f"m{number}")]
-    ran = show(to_lines(*records) + b"{\n" * 12)
-    rows = re.findall(r"^ +\d+  \(unknown\)  .*result limit", ran.out, re.MULTILINE)
-    assert len(rows) == 40
-    # Shown are those that save most.
-    assert "51,049" in rows[-1]
-    assert "51,000" not in ran.out
-    assert "and 10 more rows; --json has them all" in ran.out
-    assert ran.out.count("/tool-results/t") == 10
-    assert "and 40 more in " in ran.out
-    assert ran.out.count("passed on as it is") == 10
-    assert "and 2 more lines" in ran.out
-
-
-@pytest.mark.parametrize("columns", [40, 60, 80, 120, 200])
-def test_every_terminal(
-    show: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, columns: int
+@pytest.mark.parametrize("result_chars", [20_000, 30_000, 50_000])
+@pytest.mark.parametrize("message_chars", [100_000, 200_000])
+def test_the_table_of_limits_is_what_apply_does(
+    report: Callable[..., Any],
+    run: Callable[..., Ran],
+    tmp_path: Path,
+    result_chars: int,
+    message_chars: int,
 ) -> None:
-    """Only paths are longer than the terminal is wide; no number is ever cut."""
+    """As many results are replaced; the length of a path is all that is assumed."""
+    told = report(TALK)
+    [row] = [
+        row
+        for row in told["limits"]
+        if (row["max_result_chars"], row["max_message_chars"]) == (result_chars, message_chars)
+    ]
+    limits = ("--max-result-chars", result_chars, "--max-message-chars", message_chars)
+    source = tmp_path / "in" / "0.jsonl"
+    applied = json.loads(run("apply", source, "--root", tmp_path / "r", "--json", *limits).out)
+    origins = [one["stage"] for one in applied["replaced"]]
+    assert (row["gated"], row["budgeted"]) == (origins.count("gate"), origins.count("budget"))
+    saved_chars = applied["chars_before"] - applied["chars_after"]
+    assert abs(row["chars_saved"] - saved_chars) <= 200 * len(origins)
+
+
+def test_sizes_by_powers_of_two(report: Callable[..., Any]) -> None:
+    """Every result is in the bucket below the next power."""
+    told = report(TALK)
+    counts = {bucket["below_chars"]: bucket["count"] for bucket in told["sizes"]}
+    assert {below: number for below, number in counts.items() if number} == {
+        16: 1,
+        32_768: 1,
+        65_536: 2,
+        131_072: 1,
+        524_288: 1,
+    }
+
+
+def test_the_prefix_by_what_responses_report(report: Callable[..., Any]) -> None:
+    """The second request read what the first had written; the third lost most of that."""
+    told = report(TALK)
+    # m1 wrote 50, m2 read 100 and wrote 150, m3 read 50.
+    assert told["prefix"] == {"requests": 2, "kept": 1, "lost_tokens": 200, "compactions": 0}
+
+
+def test_references_and_other_content(report: Callable[..., Any]) -> None:
+    """What stands replaced already is counted as it stands; an image is no text."""
+    framed = (
+        "<persisted-output>\nOutput too large (60KB). Full output saved to: /x\n</persisted-output>"
+    )
+    image = [{"type": "image", "source": {"type": "base64", "data": "x"}}]
+    told = report([assistant("m1", call("t1", "Bash")), user(res("t1", framed), res("t2", image))])
+    assert (told["references"], told["results"]) == (1, 1)
+    assert sum(told["skipped"].values()) == 1
+
+
+def test_a_folder_stands_for_what_is_below_it(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Each transcript once; files of records, and what apply made, are none."""
+    deep = tmp_path / "in" / "deep"
+    deep.mkdir(parents=True)
+    for name in ("a.jsonl", "applied.jsonl", "content-replacements.jsonl", "notes.txt"):
+        write(deep / name, to_lines(*TALK))
+    (tmp_path / "in" / "same.jsonl").hardlink_to(deep / "a.jsonl")
+    told = json.loads(run("report", tmp_path / "in", deep / "a.jsonl", "--json").out)
+    assert told["transcripts"] == 1
+
+
+def test_what_cannot_be_read_does_not_end_it(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """The rest is summed up, and the exit code says that something is missing."""
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in" / "a.jsonl", to_lines(*TALK))
+    write(tmp_path / "in" / "empty.jsonl", b"")
+    ran = run("report", tmp_path / "in", "--json")
+    told = json.loads(ran.out)
+    assert (ran.code, told["transcripts"]) == (1, 1)
+    assert [one["path"] for one in told["unreadable"]] == [str(tmp_path / "in" / "empty.jsonl")]
+
+
+@pytest.mark.parametrize("path", ["missing", "."])
+def test_nothing_to_read(run: Callable[..., Ran], path: str) -> None:
+    """One line says so."""
+    ran = run("report", path)
+    assert (ran.code, ran.out) == (1, "")
+    assert len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_for_a_person(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """Every table fits the terminal, whatever the names hold."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    name = "mcp__a_server_with_a_long_name__and_a_tool"
-    ran = show(to_lines(assistant("m1", call("t1", name)), user(res("t1", LARGE))))
-    too_long = [line for line in ran.out.splitlines() if len(line) > columns and "/" not in line]
-    assert too_long == []
-    assert "60,000" in ran.out
-    assert (name in ran.out) == (columns >= 120)
+    name = "mcp__\x1b[31m" + "very_long_name_" * 9
+    talk = [assistant("m1", call("t1", name)), user(res("t1", LINE * 90))]
+    ran = run("report", write(tmp_path / "a.jsonl", to_lines(*talk)))
+    assert "1 text result in 1 message, 1,530 characters" in ran.out
+    assert "\x1b" not in ran.out
+    tables = [line for line in ran.out.splitlines() if "/" not in line and "  " in line[:2]]
+    assert all(len(line) <= columns for line in tables)
 
 
-def test_hostile_text_is_harmless(show: Callable[..., Ran]) -> None:
-    """Names, ids and paths cannot move the cursor, forge lines or be taken for markup."""
-    name = "[red]\x1b[2J\u202eevil\nTool\ud800"
-    lines = to_lines(
-        assistant("m1", call("t1", name), call("t2", name), sessionId="s\x1b[0m\n9"),
-        user(res("t1", LARGE), res("t2", [{"type": "image"}])),
-    )
-    ran = show(lines)
-    assert ran.code == 0
-    assert all(character.isprintable() for character in ran.out.replace("\n", ""))
-    assert r"Session s\x1b[0m\n9" in ran.out
-    assert "[red]" in ran.out
+def test_tools_as_csv(report: Callable[..., Any], tmp_path: Path) -> None:
+    """The rows are those of the report; no cell is reckoned with by a spreadsheet."""
+    talk = [assistant("m1", call("t1", "=cmd()"), call("t2", "a,b")), user(res("t1", "xx"))]
+    told = report(TALK, talk, options=("--csv", tmp_path / "tools.csv"))
+    with (tmp_path / "tools.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["tool"] for row in rows] == ["Read", "Fetch", "Bash", "", "'=cmd()"]
+    assert [int(row["chars"]) for row in rows] == [tool["chars"] for tool in told["tools"]]
 
 
-def test_no_colours_where_none_are_wanted(
-    show: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+class _Page(HTMLParser):
+    """Reads a page, and what it would fetch or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+        for name, value in attrs:
+            is_link = name in {"src", "href", "xlink:href", "data"} or name.startswith("on")
+            if is_link and value and not value.startswith("#"):
+                self.fetched.append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_the_page_is_complete_in_itself(report: Callable[..., Any], tmp_path: Path) -> None:
+    """It fetches nothing, runs nothing, names can break nothing, and the numbers are in it."""
+    pytest.importorskip("pygal", reason="the extra plot is not installed")
+    talk = [assistant("m1", call("t1", "<script>alert(1)</script>")), user(res("t1", "x" * 777))]
+    pages = []
+    for name in ("a.html", "b.html"):
+        report(TALK, talk, options=("--html", tmp_path / name))
+        pages.append((tmp_path / name).read_text("utf-8"))
+    assert pages[0] == pages[1]
+    page = _Page()
+    page.feed(pages[0])
+    assert (page.open, page.fetched) == ([], [])
+    assert "script" not in page.open
+    assert "<script" not in pages[0].lower()
+    assert "@import" not in pages[0]
+    assert "300,000" in page.texts
+    assert any("<script>alert(1)</script>" in text for text in page.texts)
+
+
+def test_the_page_needs_a_package(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """NO_COLOR is honoured also where colours are possible."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    lines = to_lines(user(res("t1", LARGE)))
-    assert "\x1b[32m" in show(lines).out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[32m" not in show(lines).out
-
-
-def test_failures_are_told_and_cost_nothing(show: Callable[..., Ran], tmp_path: Path) -> None:
-    """If texts cannot be stored the output has them in full, and the command fails."""
-    (tmp_path / "root" / "s1").mkdir(parents=True)
-    write(tmp_path / "root" / "s1" / "tool-results", b"in the way")
-    lines = to_lines(user(*(res(f"t{number}", LARGE + str(number)) for number in range(11))))
-    ran = show(lines, "--max-message-chars", "off")
+    """It is named before anything is read."""
+    monkeypatch.setitem(__import__("sys").modules, "pygal", None)
+    ran = run("report", tmp_path, "--html", tmp_path / "a.html")
     assert ran.code == 1
-    assert "cannot store result 't0'" in facts_of(ran.out)["Failed"]
-    assert "and 1 more" in ran.out
-    assert (tmp_path / "root" / "s1" / "applied.jsonl").read_bytes() == lines
+    assert "pygal" in ran.err
 
 
-def test_failures_for_machines(apply: Callable[..., Ran], tmp_path: Path) -> None:
-    """The JSON report names the stage, the result and the reason of each failure."""
-    (tmp_path / "root" / "s1").mkdir(parents=True)
-    write(tmp_path / "root" / "s1" / "tool-results", b"in the way")
-    ran = apply(write(tmp_path / "in", to_lines(user(res("t1", LARGE), sessionId="s1"))))
-    assert ran.code == 1
-    [failure] = ran.report["failures"]
-    assert (failure["stage"], failure["tool_use_id"]) == ("store", "t1")
-    assert failure["error"].endswith("Not a directory")
-    assert ran.report["replaced"] == []
-
-
-def test_damaged_records_are_warned_about(show: Callable[..., Ran], tmp_path: Path) -> None:
-    """What cannot be read of earlier records is said once, on standard error."""
-    lines = to_lines(user(res("t1", LARGE)))
-    show(lines)
-    with (tmp_path / "root" / "s1.jsonl").open("ab") as records:
-        records.write(b'{"type":"content-replacement","check":"0"}\n')
-    ran = show(lines)
-    assert ran.code == 0
-    records_path = tmp_path / "root" / "s1.jsonl"
-    assert ran.err == f"Warning: {records_path}: 1 damaged lines skipped\n"
+@pytest.mark.skipif(_BROWSER is None, reason="no Chromium is installed")
+def test_a_browser_shows_it_on_a_phone(report: Callable[..., Any], tmp_path: Path) -> None:
+    """Without network, on a narrow screen, without anything to scroll to the side."""
+    pytest.importorskip("pygal", reason="the extra plot is not installed")
+    assert _BROWSER is not None
+    report(TALK, options=("--html", tmp_path / "page.html"))
+    frame = """<iframe id="f" src="page.html" width="390" height="800"></iframe><p id="told"></p>
+        <script>f.onload = () => { const d = f.contentDocument.documentElement;
+        told.textContent = `wide ${d.scrollWidth} charts ${d.querySelectorAll("svg").length}`; }
+        </script>"""
+    (tmp_path / "frame.html").write_text(frame)
+    command = [_BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += ["--allow-file-access-from-files", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=2000"]
+    shown = subprocess.run(
+        [*command, (tmp_path / "frame.html").as_uri()],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout
+    found = re.search(r"wide (\d+) charts (\d+)", shown)
+    assert found is not None
+    assert int(found[1]) <= 390
+    assert int(found[2]) == 3

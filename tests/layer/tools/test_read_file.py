@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -209,3 +210,34 @@ def test_what_is_not_pruned(file: Path) -> None:
     assert read_file(file, explanation="something else", max_chars=600) == plain
     file.write_text("retry\n" * 100 + "x" * 2_000_000)
     assert read_file(file, max_chars=60) == read_file(file, explanation="retry", max_chars=60)
+
+
+def test_a_line_of_50_mb(file: Path) -> None:
+    """It costs as little as any other, wherever it is read."""
+    with file.open("wb") as handle:
+        for _ in range(50):
+            handle.write(b"first\n" if not handle.tell() else b"0123456789abcdef" * 65_536)
+    tracemalloc.start()
+    try:
+        shown = read_file(file, start_byte=40_000_006, max_chars=16)
+        assert shown.text.startswith("0123456789abcdef\n[Bytes 40000006-40000022 of 49MB.")
+        assert read_file(file, 2).text.endswith("Continue with start_byte=50006.]")
+        with pytest.raises(ToolInputError, match="past the last line, 2: 3"):
+            read_file(file, 3)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_log_that_is_written_meanwhile(file: Path) -> None:
+    """Reading on after a file has grown or shrunk gives what is there now, or a clear error."""
+    file.write_text("line\n" * 10)
+    page = read_file(file, max_chars=25).page
+    assert page is not None
+    assert page.next_start_line == 6
+    with file.open("a") as handle:
+        handle.write("new\n")
+    assert read_file(file, 6).text == "line\n" * 5 + "new\n[Lines 6-11, bytes 25-54.]"
+    file.write_text("line\n")
+    with pytest.raises(ToolInputError, match="past the last line, 1: 6"):
+        read_file(file, 6)

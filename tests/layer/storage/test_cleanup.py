@@ -1,0 +1,356 @@
+"""Removing sessions: what goes, what stays, and that nobody ever sees a half."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from threading import Thread
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.layer.storage.faulty import FaultyFiles
+from toolbudget import ConfigError, Session
+from toolbudget.storage.cleanup import carry_out, plan_cleanup
+from toolbudget.storage.inspection import find_sessions, inspect_session
+from toolbudget.storage.records import encode_record, parse_line
+from toolbudget.storage.survey import summaries, summary_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolbudget.storage._files import RemovingFileSystem
+
+pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
+
+TEXT = "a line of output\n" * 5000
+DAY_S = 86_400.0
+
+
+def result(tool_use_id: str = "t1") -> dict[str, object]:
+    """Make a result that is over every limit."""
+    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": TEXT}
+
+
+def make(root: Path, name: str, *, days: float = 0, ids: tuple[str, ...] = ("t1",)) -> None:
+    """Let a session replace results, and let it have been so many days ago."""
+    with Session.open(root, name, durability="process") as session:
+        for tool_use_id in ids:
+            session.gate(result(tool_use_id), tool_name="Fetch")
+    age(root, name, days)
+
+
+def fork(root: Path, parent: str, child: str, *, days: float = 0) -> None:
+    """Fork a session, as if so many days ago."""
+    with Session.open(root, parent, durability="process") as session:
+        session.fork(child).close()
+    age(root, child, days)
+
+
+def age(root: Path, name: str, days: float) -> None:
+    """Let every file of a session be so many days old."""
+    then_s = time.time() - days * DAY_S
+    for path in [root / f"{name}.jsonl", *(root / name).rglob("*")]:
+        if path.is_file():
+            os.utime(path, (then_s, then_s))
+
+
+def names(root: Path) -> list[str]:
+    """Give the sessions that are left."""
+    return [place.name for place in find_sessions(root)[1]]
+
+
+def go(root: Path, **limits: float) -> list[str | None]:
+    """Plan and carry out, and give what became of each."""
+    return [one.problem for one in carry_out(plan_cleanup(root, **limits))]  # type: ignore[arg-type]
+
+
+def dangling(root: Path) -> list[str]:
+    """Give the sessions whose records name a result that is gone."""
+    return [
+        place.name
+        for place in find_sessions(root)[1]
+        if any(found.kind.severity == "error" for found in inspect_session(place).findings)
+    ]
+
+
+class TestAge:
+    """Sessions older than the age go, all others stay."""
+
+    def test_only_the_old_goes_and_nothing_of_it_is_left(self, tmp_path: Path) -> None:
+        """Folder and transcript go together."""
+        make(tmp_path, "old", days=31)
+        make(tmp_path, "young", days=29)
+        assert go(tmp_path, older_than_s=30 * DAY_S) == [None]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["young", "young.jsonl"]
+
+    def test_a_plan_changes_nothing(self, tmp_path: Path) -> None:
+        """Whoever only asks leaves everything as it is."""
+        make(tmp_path, "old", days=31)
+        before = sorted(tmp_path.rglob("*"))
+        plan = plan_cleanup(tmp_path, older_than_s=30 * DAY_S)
+        assert (len(plan.removals), sorted(tmp_path.rglob("*"))) == (1, before)
+
+    @pytest.mark.parametrize("young", ["transcript", "result"])
+    def test_one_young_file_keeps_all(self, tmp_path: Path, young: str) -> None:
+        """The transcript or any file says how young a session is."""
+        make(tmp_path, "s", days=31, ids=("t1", "t2"))
+        path = tmp_path / ("s.jsonl" if young == "transcript" else "s/tool-results/t2.txt")
+        path.touch()
+        assert plan_cleanup(tmp_path, older_than_s=30 * DAY_S).kept == {"young": 1}
+
+    def test_an_open_session_stays(self, tmp_path: Path) -> None:
+        """However old its files are."""
+        make(tmp_path, "s", days=31)
+        with Session.open(tmp_path, "s", durability="process"):
+            assert plan_cleanup(tmp_path, older_than_s=1).kept == {"in-use": 1}
+        assert go(tmp_path, older_than_s=1) == [None]
+
+    def test_an_open_fork_that_has_decided_nothing_stays(self, tmp_path: Path) -> None:
+        """It is in use from its first moment, and so is what it has results of."""
+        make(tmp_path, "parent", days=31)
+        with Session.open(tmp_path, "parent", durability="process") as parent:
+            child = parent.fork("child")
+        with child:
+            age(tmp_path, "child", 31)
+            assert plan_cleanup(tmp_path, older_than_s=1).kept == {"in-use": 1, "needed": 1}
+
+    def test_an_ephemeral_session_is_ours_and_in_use(self, tmp_path: Path) -> None:
+        """It has files without records, and those are to be found again."""
+        with Session.open(tmp_path, "e", ephemeral=True, durability="process") as session:
+            session.gate(result(), tool_name="Fetch")
+            assert plan_cleanup(tmp_path, older_than_s=1).kept == {"in-use": 1}
+        age(tmp_path, "e", 31)
+        assert go(tmp_path, older_than_s=DAY_S) == [None]
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("age_s", [0, -1, float("nan"), float("inf"), True, "30"])
+    def test_an_age_that_is_none(self, tmp_path: Path, age_s: float) -> None:
+        """It is refused before anything is looked at, and named."""
+        with pytest.raises(ConfigError, match="older_than_s"):
+            plan_cleanup(tmp_path, older_than_s=age_s)
+
+    def test_no_limit_at_all(self, tmp_path: Path) -> None:
+        """Nothing is never everything."""
+        with pytest.raises(ConfigError, match="needs one of"):
+            plan_cleanup(tmp_path)
+
+
+class TestForks:
+    """A session whose results another one shows stays as long as that one."""
+
+    def test_a_live_descendant_keeps_all_its_ancestors(self, tmp_path: Path) -> None:
+        """Also over a generation that is old itself."""
+        make(tmp_path, "a", days=90)
+        fork(tmp_path, "a", "b", days=60)
+        fork(tmp_path, "b", "c", days=1)
+        assert plan_cleanup(tmp_path, older_than_s=30 * DAY_S).kept == {"young": 1, "needed": 2}
+
+    def test_an_old_family_goes_descendants_first(self, tmp_path: Path) -> None:
+        """So that an interruption leaves nobody without its parent's results."""
+        make(tmp_path, "a", days=90)
+        fork(tmp_path, "a", "b", days=60)
+        plan = plan_cleanup(tmp_path, older_than_s=30 * DAY_S)
+        assert [one.summary.place.name for one in plan.removals] == ["b", "a"]
+
+    def test_a_descendant_opened_after_the_plan_keeps_its_ancestor(self, tmp_path: Path) -> None:
+        """What lives when it is to go stays, and so does what it needs."""
+        make(tmp_path, "a", days=90)
+        fork(tmp_path, "a", "b", days=60)
+        plan = plan_cleanup(tmp_path, older_than_s=30 * DAY_S)
+        with Session.open(tmp_path, "b", durability="process") as child:
+            problems = [one.problem for one in carry_out(plan)]
+            assert problems == ["it is in use", "a session that stays has results of it"]
+            assert child.result_path("t1") is not None
+        assert dangling(tmp_path) == []
+
+    def test_one_within_the_quota_keeps_its_ancestor(self, tmp_path: Path) -> None:
+        """The oldest go first, but not before those who need them."""
+        make(tmp_path, "a", days=90)
+        make(tmp_path, "x", days=80)
+        fork(tmp_path, "a", "b", days=60)
+        plan = plan_cleanup(tmp_path, max_bytes=100_000)
+        assert [one.summary.place.name for one in plan.removals] == ["x"]
+
+    def test_sessions_that_name_each_other(self, tmp_path: Path) -> None:
+        """Records that were tampered with do not make it run for ever."""
+        make(tmp_path, "a", days=90)
+        fork(tmp_path, "a", "b", days=60)
+        line = (tmp_path / "b.jsonl").read_bytes().splitlines(keepends=True)[1]
+        raw = dict(parse_line(line).records[0].raw)
+        del raw["check"]
+        ring = encode_record({**raw, "sessionId": "a", "inheritedFrom": "b"})
+        with (tmp_path / "a.jsonl").open("ab") as transcript:
+            transcript.write(ring)
+        age(tmp_path, "a", 90)
+        assert go(tmp_path, older_than_s=30 * DAY_S) == [None, None]
+
+
+class TestQuotas:
+    """Too large ones go, and the oldest until the rest fits."""
+
+    def test_the_oldest_go_until_the_rest_fits(self, tmp_path: Path) -> None:
+        """Not one more than needed."""
+        for days in (10, 30, 20):
+            make(tmp_path, f"d{days}", days=days)
+        one = summary_of(find_sessions(tmp_path)[1][0]).total_bytes
+        assert go(tmp_path, max_bytes=2 * one + 100) == [None]
+        assert names(tmp_path) == ["d10", "d20"]
+
+    def test_a_large_one_goes(self, tmp_path: Path) -> None:
+        """Whatever else there is."""
+        make(tmp_path, "large", days=2, ids=tuple("abc"))
+        make(tmp_path, "small", days=3)
+        assert go(tmp_path, max_session_bytes=150_000) == [None]
+        assert names(tmp_path) == ["small"]
+
+    def test_what_is_not_a_day_old_stays(self, tmp_path: Path) -> None:
+        """A quota alone never takes a session that may be going on."""
+        make(tmp_path, "s", days=0.9)
+        assert plan_cleanup(tmp_path, max_bytes=1).kept == {"young": 1}
+
+
+class TestOthers:
+    """What is not ours stays."""
+
+    def test_a_foreign_transcript_stays_and_so_do_its_own_files(self, tmp_path: Path) -> None:
+        """Only what our records name goes, and the records."""
+        transcript = tmp_path / "s.jsonl"
+        transcript.write_bytes(b'{"type":"user","message":{"role":"user","content":"hi"}}\n')
+        make(tmp_path, "s", days=31)
+        theirs = tmp_path / "s" / "tool-results" / "theirs.txt"
+        theirs.write_text("x")
+        age(tmp_path, "s", 31)
+        assert go(tmp_path, older_than_s=DAY_S) == [None]
+        left = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert sorted(left) == sorted([transcript, theirs])
+
+    def test_another_programs_session_is_not_touched(self, tmp_path: Path) -> None:
+        """A folder of results alone does not make it ours."""
+        (tmp_path / "s" / "tool-results").mkdir(parents=True)
+        (tmp_path / "s" / "tool-results" / "t1.txt").write_text("x")
+        (tmp_path / "s.jsonl").write_bytes(b'{"type":"user"}\n')
+        age(tmp_path, "s", 400)
+        assert plan_cleanup(tmp_path, older_than_s=DAY_S).kept == {"not-ours": 1}
+
+    def test_a_file_of_the_users_in_the_folder_stays(self, tmp_path: Path) -> None:
+        """All of the session goes, but not what nobody but the user can have put there."""
+        make(tmp_path, "s", days=31)
+        note = tmp_path / "s" / "notes.md"
+        note.write_text("mine")
+        age(tmp_path, "s", 31)
+        assert go(tmp_path, older_than_s=DAY_S) == [None]
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == [note]
+
+    def test_links_are_never_followed(self, tmp_path: Path) -> None:
+        """What a planted link points to stays."""
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / "precious.txt").write_text("x")
+        root = tmp_path / "root"
+        make(root, "s", days=31)
+        (root / "s" / "tool-results" / "link.txt").symlink_to(outside / "precious.txt")
+        (root / "s" / "subagents").symlink_to(outside)
+        (root / "linked").symlink_to(outside)
+        (root / ".trash-0123456789abcdef").symlink_to(outside)
+        age(root, "s", 31)
+        for removed in carry_out(plan_cleanup(root, older_than_s=DAY_S)):
+            assert removed.problem is None
+        assert (outside / "precious.txt").read_text() == "x"
+        assert not (root / ".trash-0123456789abcdef").is_symlink()
+
+
+class TestFailures:
+    """Whatever fails on the way, no session is left with records of results that are gone."""
+
+    @given(number=st.integers(1, 120), and_all_after=st.booleans(), code=st.sampled_from([5, 13]))
+    def test_any_call_may_fail(
+        self,
+        tmp_path_factory: pytest.TempPathFactory,
+        number: int,
+        *,
+        and_all_after: bool,
+        code: int,
+    ) -> None:
+        """And the next clean-up finishes what this one began."""
+        root = tmp_path_factory.mktemp("root")
+        make(root, "a", days=90)
+        fork(root, "a", "b", days=60)
+        make(root, "shared", days=60)
+        (root / "shared" / "mine.md").write_text("x")
+        age(root, "shared", 60)
+        plan = plan_cleanup(root, older_than_s=DAY_S)
+        faulty = FaultyFiles()
+        faulty.fail_call(number, code, and_all_after=and_all_after)
+        try:
+            list(carry_out(plan, files=cast("RemovingFileSystem", faulty)))
+        except OSError as error:
+            assert error.errno == code  # noqa: PT017 - the folder itself could not be opened
+        assert dangling(root) == []
+        list(carry_out(plan_cleanup(root, older_than_s=DAY_S)))
+        left = [path.name for path in root.rglob("*") if path.is_file()]
+        assert left == ["mine.md"]
+
+    def test_a_transcript_without_its_folder_is_never_seen(self, tmp_path: Path) -> None:
+        """Between the two renames the records are gone and the files are still there."""
+        make(tmp_path, "s", days=31)
+        plan = plan_cleanup(tmp_path, older_than_s=DAY_S)
+        faulty = FaultyFiles()
+        seen: list[list[str]] = []
+
+        def look() -> None:
+            seen.append(sorted(path.name for path in tmp_path.iterdir()))
+            if len(seen) == 1:
+                faulty.before("replace", look)
+
+        faulty.before("replace", look)
+        list(carry_out(plan, files=cast("RemovingFileSystem", faulty)))
+        assert seen[0] == ["s", "s.jsonl"]
+        assert "s.jsonl" not in seen[1]
+        assert "s" in seen[1]
+
+    def test_a_session_written_after_the_plan_stays(self, tmp_path: Path) -> None:
+        """It lives again."""
+        make(tmp_path, "s", days=31)
+        plan = plan_cleanup(tmp_path, older_than_s=DAY_S)
+        make(tmp_path, "s", ids=("t2",))
+        assert [one.problem for one in carry_out(plan)] == ["it has been written since"]
+        assert dangling(tmp_path) == []
+
+    def test_what_cannot_be_read_stays(self, tmp_path: Path) -> None:
+        """Who knows what it says."""
+        make(tmp_path, "s", days=31)
+        faulty = FaultyFiles()
+        faulty.fail_method("read", errno.EIO)
+        files = cast("RemovingFileSystem", faulty)
+        assert plan_cleanup(tmp_path, older_than_s=DAY_S, files=files).kept == {"unreadable": 1}
+
+
+def test_a_session_opened_while_it_is_removed_begins_anew(tmp_path: Path) -> None:
+    """It waits for the two renames, and finds nothing: no decision whose file is about to go."""
+    make(tmp_path, "s", days=31)
+    plan = plan_cleanup(tmp_path, older_than_s=DAY_S)
+    opened: list[Session] = []
+    faulty = FaultyFiles()
+    thread = Thread(target=lambda: opened.append(Session.open(tmp_path, "s", durability="process")))
+    faulty.before("replace", thread.start)
+    list(carry_out(plan, files=cast("RemovingFileSystem", faulty)))
+    thread.join()
+    with opened[0] as session:
+        assert session.state.decisions == {}
+        session.gate(result(), tool_name="Fetch")
+    assert dangling(tmp_path) == []
+
+
+def test_a_summary_counts_each_byte_once(tmp_path: Path) -> None:
+    """Results, records and the rest add up to what is there."""
+    make(tmp_path, "s", ids=("a", "b"))
+    with Session.open(tmp_path, "s", durability="process") as session:
+        session.subagent("helper").close()
+    [summary] = summaries(tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert summary.total_bytes == sum(path.stat().st_size for path in files)
+    assert (summary.stored_files, summary.stored_bytes) == (2, 2 * len(TEXT))
