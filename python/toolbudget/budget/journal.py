@@ -136,11 +136,9 @@ class Journal:
     def adopt(
         self, key: Key, replacement: str, stored: StoredResult
     ) -> tuple[str, ContentReplacementRecord | None, list[Failure]]:
-        """Decide that a result is replaced whose full text is stored already.
+        """Decide that a result is replaced whose full text is stored already; return what holds.
 
-        Returns:
-            The replacement that holds, its entry unless it had been decided before, and what went
-            wrong.
+        That is the replacement, its entry unless it had been decided before, and what went wrong.
 
         Raises:
             TranscriptError: With ``strict``: it could not be recorded.

@@ -113,7 +113,7 @@ class Event:
             ``PrefixGuard`` that found that less than before can be read from the cache.
         tool_use_id: The result it is about, if it is about one.
         operation: The method that was called: ``gate``, ``enforce``, ``enforce_json``,
-            ``mark_seen``, ``withdraw`` or ``check``.
+            ``mark_seen``, ``withdraw``, ``adopt_stored``, ``clear_results`` or ``check``.
         count: How many results it is about.
         size_bytes: Bytes that were written, for ``stored``.
         reasons: Numbers by reason, for ``skipped``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import reprlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from toolbudget.errors import StoreError
 
@@ -73,6 +73,14 @@ class ResultStream(Protocol):
 
     def close(self) -> None:
         """Give up what has not been committed."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Use the stream as a context manager."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close the stream."""
         ...
 
 
