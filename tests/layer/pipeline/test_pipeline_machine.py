@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Final
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
@@ -40,6 +40,8 @@ LIMITS: Final = Limits(max_result_chars=1_500, max_message_chars=MESSAGE_LIMIT)
 WINDOW: Final = ContextWindow(size=2_500, reserve_output=200)
 LATER_S: Final = 7_200.0
 TOOLS: Final = st.sampled_from(["Bash", "Grep", "Read", "Deploy", "memory"])
+# A conversation is many examples in one.
+_EXAMPLES_PER_CONVERSATION: Final = 10
 EXEMPT: Final = {"Read", "memory"}
 SIZES: Final = st.sampled_from([1, 40, 300, 900, 1_800])
 CALLS: Final = st.lists(st.tuples(TOOLS, SIZES, st.booleans()), min_size=1, max_size=4)
@@ -279,4 +281,9 @@ class PipelineMachine(RuleBasedStateMachine):
 
 
 TestPipelineMachine = PipelineMachine.TestCase
-TestPipelineMachine.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestPipelineMachine.settings = settings(
+    max_examples=max(settings().max_examples // _EXAMPLES_PER_CONVERSATION, 3),
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
