@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,6 +106,21 @@ def test_other_outputs_than_texts(session: Session, *, is_async: bool) -> None:
     assert found["t2"]["content"] == "(give completed with no output)"
     assert found["t3"]["content"].startswith("give failed: TypeError")
     assert found["t4"]["content"] == "whole"
+
+
+@both_ways
+def test_an_output_may_be_any_object_with_a_text(*, is_async: bool) -> None:
+    """It says itself whether it is an error; a toolset's name is echoed, as the API wants it."""
+    outputs = {"t1": SimpleNamespace(text="fine", is_error=False), "t2": ToolResult(text="no")}
+    outputs["t3"] = SimpleNamespace(text="broken", is_error=True)
+    give = FunctionTool("give", lambda given: outputs[given["key"]])
+    calls = [call(key, "give", key=key) | {"toolset_name": "browser"} for key in outputs]
+    model = ScriptedModel([calls, "Done."])
+    run(AgentLoop(model, tools=[give]), "Go.", is_async=is_async)
+    found = results_of(checked(model)[-1])
+    assert [block["content"] for block in found.values()] == ["fine", "no", "broken"]
+    assert [block.get("is_error", False) for block in found.values()] == [False, False, True]
+    assert {block["toolset_name"] for block in found.values()} == {"browser"}
 
 
 @both_ways
