@@ -34,7 +34,8 @@ assert path is not None and path.read_text() == block["content"], path
 from toolbudget.tools import grep
 assert grep("e", path).hits.matches == 1000
 from toolbudget.pruning import outline_code, prune_by_relevance
-assert "lines 1-18 of 23" in prune_by_relevance("nothing of it\\n" * 20 + "the needles\\n" * 3, "needle")
+text = "nothing of it\\n" * 20 + "the needles\\n" * 3
+assert "lines 1-18 of 23" in prune_by_relevance(text, "needle")
 try:
     outline_code("package main", "go")
 except ValueError as error:
