@@ -46,6 +46,10 @@ demo: setup ## Store and replace the large results of an example session
 	rm -rf build/demo
 	$(BIN)/toolbudget apply examples/session.jsonl --root build/demo
 
+.PHONY: demo-agent
+demo-agent: setup ## Run an agent offline for 30 turns over this repository, killed and resumed in the middle
+	$(BIN)/python examples/agent.py
+
 .PHONY: test
 test: test-rust test-python ## Run every test, on both cores
 

@@ -16,7 +16,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolbudget import continuation, errors, limits, messages, pipeline, pruning, tokens, tools
+    from toolbudget import (
+        continuation,
+        errors,
+        limits,
+        loop,
+        messages,
+        pipeline,
+        pruning,
+        tokens,
+        tools,
+    )
     from toolbudget._core.pure import Candidate, Fingerprint, Standing
     from toolbudget.budget.columns import CandidateColumns, collect
     from toolbudget.budget.functions import (
@@ -60,6 +70,7 @@ if TYPE_CHECKING:
         PREVIEW_SIZE_BYTES,
         Limits,
     )
+    from toolbudget.loop.agent import AgentLoop
     from toolbudget.storage.records import ContentReplacementRecord
     from toolbudget.storage.store import (
         DirectoryStore,
@@ -120,6 +131,7 @@ _HOMES = {
         "PREVIEW_SIZE_BYTES",
         "Limits",
     ),
+    "loop.agent": ("AgentLoop",),
     "storage.records": ("ContentReplacementRecord",),
     "storage.store": (
         "DirectoryStore",
@@ -138,6 +150,7 @@ _SUBMODULES = (
     "continuation",
     "errors",
     "limits",
+    "loop",
     "messages",
     "pipeline",
     "pruning",
@@ -149,6 +162,7 @@ __all__ = [
     "DEFAULT_MAX_RESULT_SIZE_CHARS",
     "MAX_TOOL_RESULTS_PER_MESSAGE_CHARS",
     "PREVIEW_SIZE_BYTES",
+    "AgentLoop",
     "Candidate",
     "CandidateColumns",
     "ConfigError",
@@ -194,6 +208,7 @@ __all__ = [
     "generate_preview",
     "get_tool_result_path",
     "limits",
+    "loop",
     "maybe_persist_large_tool_result",
     "messages",
     "partition_by_prior_decision",

@@ -33,11 +33,13 @@ def adopt(
     def make_plan() -> Plan:
         if key.fingerprint in journal.state.decisions_about(key.tool_use_id):
             return Plan()
-        journal.note_file(key, file)
+        journal.files.place(key, file)
         return Plan(adoptions=[Adoption(key, replacement)])
 
     done = journal.transact(make_plan, keeps_failed=False)
     if not done.plan.adoptions:
         earlier = journal.state.decisions_about(key.tool_use_id)[key.fingerprint]
         return replacement if earlier is None else earlier, None, done.failures
-    return replacement, journal.entry(key, replacement), done.failures
+    entry = journal.entry(key, replacement)
+    journal.files.note([entry], journal.session_id)
+    return replacement, entry, done.failures

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from toolbudget import _core as core
 from toolbudget.budget.events import announce
 from toolbudget.budget.last_body import Output
+from toolbudget.budget.place import Place
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
     from toolbudget.budget.engine import Engine
-    from toolbudget.budget.home import Home
     from toolbudget.budget.report import EnforcementReport, Operation
     from toolbudget.budget.scope import PerCaller
-    from toolbudget.budget.settings import Settings
     from toolbudget.budget.summary import Summary
 
 __all__ = ["Bodies"]
@@ -35,14 +34,12 @@ def _nothing() -> Output[None]:
     return Output(lambda _scan, _changes: None, lambda _body: None)
 
 
-class Bodies:
+class Bodies(Place):
     """What a session does with bytes; it decides as it does about message lists."""
 
     _engine: Engine
-    _home: Home
     _is_closed: bool
     _reports: PerCaller[EnforcementReport | Summary | float]
-    _settings: Settings
 
     def enforce_json(self, body: bytes) -> bytes:
         r"""Apply the budget to a request body, a list of messages or the records of a transcript.

@@ -12,7 +12,7 @@ from toolbudget.budget.lineage import entries_by_home, parts_of
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
-from toolbudget.budget.stored_files import StoredFiles
+from toolbudget.budget.stored_files import StoredFile, StoredFiles
 from toolbudget.budget.storing import store_choices
 from toolbudget.budget.transaction import Transaction
 from toolbudget.errors import TranscriptError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.ledger import ContextChange
     from toolbudget.budget.recorder import LockedLog, Recorder
-    from toolbudget.budget.stored_files import StoredFile
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
@@ -132,9 +131,10 @@ class Journal:
             recorder.settle()
         return transaction
 
-    def note_file(self, key: Key, file: StoredFile) -> None:
-        """Say where the full text of a result is that is about to be decided."""
-        self._files.put(key, file)
+    @property
+    def files(self) -> StoredFiles:
+        """Where the full texts are."""
+        return self._files
 
     @property
     def is_strict(self) -> bool:

@@ -61,10 +61,9 @@ class StoredFiles:
         """Return the form of a result's preview and its version, if a record names them."""
         return self._styles.get(key, (None, None))
 
-    def put(self, key: Key, file: StoredFile) -> None:
-        """Say where the full text of a result is."""
+    def place(self, key: Key, file: StoredFile) -> None:
+        """Say where a result is that was stored before it was decided about."""
         self._by_key[key] = file
-        self._latest[key.tool_use_id] = file
 
     def of(self, key: Key) -> StoredFile | None:
         """Return where the full text of a result is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolbudget._core.pure.shape import field, is_mapping
 from toolbudget.budget.context_edits import ContextEdit, span_digest
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from toolbudget.budget.session import Session
 
 __all__ = ["Cut", "cut_out", "earlier_edits", "host_message"]
+
+
+_CHAIN_MARKS: Final = ("isSidechain", "agentId")
 
 
 class Cut(NamedTuple):
@@ -60,13 +63,15 @@ def cut_out(
 
 def host_message(text: str, messages: Sequence[Any], *, is_summary: bool) -> Mapping[str, Any]:
     """Make a user message in the form that the host's have: a record, or the message alone."""
-    if not any(is_mapping(field(element, "message")) for element in messages):
+    theirs = next((one for one in messages if is_mapping(field(one, "message"))), None)
+    if not is_mapping(theirs):
         return {"role": "user", "content": text}
     if is_summary:
         record = create_user_message(text, is_compact_summary=True)
     else:
         record = create_user_message(text, is_meta=True)
-    return dict(record)
+    # Without the marks of a sub-agent's records it would be the main chain's only message.
+    return {**record, **{key: theirs[key] for key in _CHAIN_MARKS if key in theirs}}
 
 
 def earlier_edits(session: Session, messages: Sequence[Any]) -> list[ContextEdit]:

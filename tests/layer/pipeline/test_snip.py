@@ -10,7 +10,11 @@ import pytest
 from tests.builders import answer, call, msg, res
 from tests.layer.pipeline.agents import contents, history_of, opened, round_of
 from toolbudget import ConfigError
-from toolbudget.messages import create_user_message
+from toolbudget.messages import (
+    create_assistant_message,
+    create_user_message,
+    normalize_messages_for_api,
+)
 from toolbudget.pipeline import HistorySnip, Pipeline
 from toolbudget.storage.inspection import find_sessions, inspect_session
 
@@ -128,6 +132,30 @@ def test_a_host_of_records_gets_a_record(tmp_path: Path) -> None:
     assert note["type"] == "user"
     assert note["isMeta"] is True
     assert "left out" in note["message"]["content"]
+
+
+def test_a_note_among_a_sub_agents_records_is_the_sub_agents(tmp_path: Path) -> None:
+    """A record of the main chain among them would be all that goes out."""
+    marks = {"isSidechain": True, "agentId": "explore"}
+    history: list[Any] = [{**create_user_message("Count."), **marks}]
+    for number in range(6):
+        history.append({**create_assistant_message(str(number)), **marks})
+        history.append({**create_user_message("Go on."), **marks})
+    session = opened(tmp_path)
+    for _ in range(2):
+        pipeline = Pipeline([HistorySnip(max_rounds=4)], session=session)
+        sent = normalize_messages_for_api(pipeline.run(history).messages)
+        texts = [block["text"] for message in sent for block in message["content"]]
+        assert texts == [
+            "Count.",
+            "[4 earlier rounds of this conversation were left out.]",
+            "Go on.",
+            "4",
+            "Go on.",
+            "5",
+            "Go on.",
+        ]
+    session.close()
 
 
 def test_an_edited_history_goes_out_in_full(tmp_path: Path) -> None:
