@@ -189,7 +189,7 @@ def test_an_interrupt_ends_quietly(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         # CPython loses an interrupt that falls into a callback of its import system.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=30)
+            process.wait(timeout=5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, out, err.strip()) == (130, b"", b"")

@@ -310,8 +310,11 @@ def _plant(path: Path, kind: str, victim: Path) -> None:
     elif kind == "directory":
         path.mkdir()
     else:
+        # The path itself may be longer than an address can be.
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(path))
+            folder = os.open(path.parent, os.O_RDONLY)
+            listener.bind(f"/proc/self/fd/{folder}/{path.name}")
+            os.close(folder)
 
 
 def test_records_are_readable_by_any_json_reader(tmp_path: Path) -> None:
