@@ -29,6 +29,35 @@ class Compaction(Requests):
         """What a collapse stage last asked to be kept; ``None`` if nothing."""
         return self._engine.collapse_snapshot()
 
+    def reapply(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Put in again what was replaced or cleared before; nothing is decided or written.
+
+        It is for whoever sends a history without having it enforced: what the model has seen stays
+        what it is.
+
+        Args:
+            messages: Everything that the next request would hold.
+
+        Returns:
+            The messages as they are if nothing is to be put in, else a list that shares every
+            unchanged message.
+
+        Raises:
+            InvalidMessageError: ``messages`` cannot be a message list.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> from toolbudget.pipeline import OldResult
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 900}
+            >>> _ = session.clear_results([OldResult("t1", block["content"])])
+            >>> messages = session.reapply([{"role": "user", "content": [block]}])
+            >>> messages == session.enforce([{"role": "user", "content": [block]}])
+            True
+        """
+        self._check_open()
+        return self._engine.reapply(messages)
+
     def clear_results(self, results: Sequence[OldResult]) -> ClearedResults:
         """Clear results that the model has seen: a text naming the stored file stands in for each.
 

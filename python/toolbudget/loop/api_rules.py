@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["refusals"]
 
 _ROLES: Final = ("user", "assistant")
+_PROVIDER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
 def refusals(messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -21,7 +22,7 @@ def refusals(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
     The roles alternate and the user's is first and last, no message and no text is empty, each call
     is answered in the next message, results come first in theirs, and there are no more than four
-    cache breakpoints.
+    cache breakpoints. An answer that paused for a tool of the provider may be last too.
 
     Example:
         >>> from toolbudget.loop.api_rules import refusals
@@ -53,8 +54,13 @@ def _order_problems(spoken: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"message {index}: role {role!r}"
         elif index and role == roles[index - 1]:
             yield f"message {index}: role {role!r} twice in a row"
-    if roles[-1] != "user":
+    if roles[-1] != "user" and not _is_paused(spoken[-1]):
         yield f"message {len(roles) - 1}: the user speaks last"
+
+
+def _is_paused(message: Mapping[str, Any]) -> bool:
+    """Tell whether the provider ran a tool of its own in an answer, and may go on with it."""
+    return any(block.get("type") in _PROVIDER_CALLS for block in _blocks(message))
 
 
 def _shape_problems(message: Mapping[str, Any]) -> Iterator[str]:

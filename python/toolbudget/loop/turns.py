@@ -50,8 +50,10 @@ INTERRUPTED: Final = (
     " in part)"
 )
 CUT_OFF: Final = (
-    "(the call was not run: the answer was cut off at the limit of output tokens within its input)"
+    "(the call was not run: the answer was cut off at the limit of tokens within its input)"
 )
+# Stop reasons of an answer that may end within the input of a call.
+_CUT_OFF_REASONS: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
 class Run:
@@ -202,7 +204,7 @@ class Run:
         """Give every call of a response its result, whatever happens meanwhile."""
         failures: list[Exception] = []
         try:
-            if response.stop_reason == "max_tokens":
+            if response.stop_reason in _CUT_OFF_REASONS:
                 yield Work(partial(self._answer_cut_off_call, response))
             calls = [] if self._abort.is_requested else self._conversation.open_calls
             for call in calls:

@@ -1,0 +1,82 @@
+"""What earlier turns decided holds in every pipeline, whichever stages it has and which fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.layer.pipeline.agents import contents, history_of, opened, round_of
+from toolbudget import ContextWindow, DirectoryStore, Limits, StoreError
+from toolbudget.pipeline import Autocompact, Budget, HistorySnip, Microcompact, Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from toolbudget.pipeline import Stage
+
+LATER_S = 7_200.0
+
+
+class BreakingStore(DirectoryStore):
+    """A store that can be broken."""
+
+    is_broken = False
+
+    def put_many(self, items: Any) -> Any:  # noqa: ANN401 - passed on
+        """Store, or refuse all."""
+        return [StoreError("no room")] * len(items) if self.is_broken else super().put_many(items)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [[], [Microcompact(keep=2)], [HistorySnip(max_rounds=50)]],
+    ids=["none", "microcompact", "snip"],
+)
+def test_without_the_budget(tmp_path: Path, stages: list[Stage]) -> None:
+    """What one pipeline replaced and cleared, one with other stages sends again, in forks too."""
+    session = opened(tmp_path, limits=Limits(max_message_chars=1_500))
+    history = [*history_of(5), *round_of(5, 2_000)]
+    first = Pipeline([Budget(), Microcompact(keep=2)], session=session).run(history, idle_s=LATER_S)
+    assert len(set(contents(first.messages).values()) - set(contents(history).values())) == 5
+    for sender in (session, session.fork("fork")):
+        result = Pipeline(stages, session=sender).run(history, idle_s=1.0)
+        assert result.messages == first.messages
+        assert result.prefix_broken_at is None
+
+
+def test_a_strict_budget_that_fails(tmp_path: Path) -> None:
+    """It raises for a new result; what was replaced or cleared needs no disk (B8)."""
+    store = BreakingStore(tmp_path / "own", durability="process")
+    limits = Limits(max_message_chars=1_500)
+    session = opened(tmp_path, limits=limits, store=store, strict=True)
+    history = [*history_of(4), *round_of(4, 2_000)]
+    pipeline = Pipeline([Budget(), Microcompact(keep=2)], session=session)
+    first = pipeline.run(history, idle_s=LATER_S)
+    store.is_broken = True
+    result = pipeline.run([*history, *round_of(5, 2_000)], idle_s=1.0)
+    assert [report.name for report in result.failures] == ["budget"]
+    assert result.messages[: len(history)] == first.messages
+    assert contents(result.messages)["t5"] == contents(round_of(5, 2_000))["t5"]
+    session.close()
+    assert Pipeline([Budget()], session=session).run(history).messages == history
+
+
+def test_a_request_that_is_made_again_is_judged_alike(tmp_path: Path) -> None:
+    """The last usage is about what was sent before the clearing; nobody pays for a summary."""
+    asked: list[int] = []
+
+    def summarise(messages: Sequence[Any]) -> str:
+        asked.append(len(messages))
+        return "short"
+
+    history = history_of(12, 20_000)
+    history[-2]["usage"] = {"input_tokens": 68_000, "output_tokens": 10}
+    stages: list[Stage] = [Budget(), Microcompact(keep=2), Autocompact(summarise)]
+    window = ContextWindow(size=80_000, reserve_output=10_000)
+    pipeline = Pipeline(stages, session=opened(tmp_path), window=window)
+    first = pipeline.run(history, idle_s=1.0)
+    again = pipeline.run(history, idle_s=1.0)
+    assert (again.messages, again.used_tokens) == (first.messages, first.used_tokens)
+    assert asked == []
