@@ -116,16 +116,24 @@ class Compaction(Requests):
         return self._engine.store_results(results)
 
     def record_edit(
-        self, edit: ContextEdit | None, *, snapshot: Mapping[str, Any] | None = None
+        self,
+        edit: ContextEdit | None,
+        *,
+        snapshot: Mapping[str, Any] | None = None,
+        known_edits: int | None = None,
     ) -> None:
         """Record that messages were cut out of the history, so that every later turn cuts them out.
 
         Args:
             edit: What was cut out, and what stands in its place.
             snapshot: What a collapse stage wants to know again.
+            known_edits: How many edits the history was known to have when this one was made. If
+                another process has recorded one since, this one is about what is no more. ``None``:
+                do not ask.
 
         Raises:
-            TranscriptError: It could not be recorded; then nothing has changed.
+            TranscriptError: It could not be recorded, or there are more edits; then nothing has
+                changed.
         """
         self._check_open()
-        self._engine.record_edit(edit, snapshot)
+        self._engine.record_edit(edit, snapshot, known_edits)

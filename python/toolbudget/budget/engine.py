@@ -17,7 +17,6 @@ from toolbudget.budget.gate import Verdict, judge_result, replace_block
 from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
-from toolbudget.budget.ledger import ContextChange
 from toolbudget.budget.reapplying import reapply
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of, summary_of
@@ -316,10 +315,16 @@ class Engine:
             journal.change_context(lambda: plan_storing(journal, results, paths, redact))
         return paths
 
-    def record_edit(self, edit: ContextEdit | None, snapshot: Mapping[str, Any] | None) -> None:
+    def record_edit(
+        self,
+        edit: ContextEdit | None,
+        snapshot: Mapping[str, Any] | None,
+        known_edits: int | None,
+    ) -> None:
         """Record what was cut out of the history."""
+        ledger = self._journal.ledger
         with self._deciding():
-            self._journal.change_context(lambda: ContextChange(edit=edit, snapshot=snapshot))
+            self._journal.change_context(lambda: ledger.change(edit, snapshot, known_edits))
 
     def context_edits(self) -> tuple[ContextEdit, ...]:
         """Return what was cut out of the history so far."""

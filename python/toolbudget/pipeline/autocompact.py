@@ -174,7 +174,7 @@ class Autocompact:
         if gain_tokens < self.min_gain_tokens:
             raise SummaryError(f"summary would save too little: about {gain_tokens} tokens")
         info = {"results": list(listed.items())[-_LISTED_RESULTS:]}
-        left = cut_out(plan.session, messages, Cut("compact", plan.start, plan.end, text, info))
+        left = cut_out(context, messages, Cut("compact", plan.start, plan.end, text, info))
         context.memory.pop(self.name, None)
         detail = f"{len(span)} messages summarised"
         return StageResult(messages=left, changed=len(span), detail=detail)

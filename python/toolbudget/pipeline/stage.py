@@ -42,6 +42,8 @@ class TurnContext:
             known. The pipeline keeps it up to date from stage to stage.
         wanted_tokens: How many tokens must go, because the provider refused the request; ``None``
             in an ordinary turn, 0 if it did not say how many.
+        known_edits: How many of the session's edits were put into the messages or do not fit them;
+            see :meth:`Session.record_edit`.
         reports: What the stages before have done.
         memory: What a stage wants to know again in the next turn of this pipeline. It is not
             recorded: what must outlive the process belongs into the session.
@@ -54,6 +56,7 @@ class TurnContext:
     idle_s: float | None = None
     used_tokens: int = 0
     wanted_tokens: int | None = None
+    known_edits: int = 0
     reports: list[StageReport] = field(default_factory=list)
     memory: dict[str, Any] = field(default_factory=dict)
 

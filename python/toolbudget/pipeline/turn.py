@@ -149,6 +149,7 @@ class Turn:
         context = self.context
         self._put_texts_in()
         edits = () if context.session is None else context.session.context_edits
+        context.known_edits = len(edits)
         done = self._replay = replay(context.messages, edits)
         self._estimate_tokens += difference_of(context.messages, done.messages).added_tokens
         context.messages = done.messages

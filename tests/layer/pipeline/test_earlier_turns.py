@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.layer.messages.api_rules import refusals
 from tests.layer.pipeline.agents import contents, history_of, opened, round_of
 from toolbudget import ContextWindow, DirectoryStore, Limits, StoreError
+from toolbudget.messages import normalize_messages_for_api
 from toolbudget.pipeline import Autocompact, Budget, HistorySnip, Microcompact, Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from toolbudget.pipeline import Stage
@@ -80,3 +82,62 @@ def test_a_request_that_is_made_again_is_judged_alike(tmp_path: Path) -> None:
     again = pipeline.run(history, idle_s=1.0)
     assert (again.messages, again.used_tokens) == (first.messages, first.used_tokens)
     assert asked == []
+
+
+def marked(history: Sequence[Any], **marks: object) -> list[Any]:
+    """Make records of messages, with the marks of their chain."""
+    return [
+        {"type": one["role"], "message": one, "uuid": f"u{place}", **marks}
+        for place, one in enumerate(history)
+    ]
+
+
+AGENT: dict[str, Any] = {"isSidechain": True, "agentId": "agent"}
+FORMS: dict[str, Callable[[Sequence[Any]], list[Any]]] = {
+    "messages": list,
+    "records": marked,
+    "main": lambda history: marked(history, isSidechain=False),
+    "agent": lambda history: marked(history, **AGENT),
+}
+
+
+@pytest.mark.parametrize("theirs", FORMS)
+@pytest.mark.parametrize("ours", FORMS)
+def test_an_inherited_edit_is_of_the_chain_that_it_is_put_into(
+    tmp_path: Path, ours: str, theirs: str
+) -> None:
+    """Whatever the parent's history looks like and the child's: the request is the same."""
+    parent = opened(tmp_path)
+    snip = Pipeline([HistorySnip(max_rounds=4)], session=parent)
+    first = snip.run(FORMS[ours](history_of(6)))
+    sent = normalize_messages_for_api(first.messages)
+    assert len(sent) == 5
+    child = snip.for_session(parent.subagent("agent"))
+    inherited = child.run(FORMS[theirs](history_of(6)))
+    assert normalize_messages_for_api(inherited.messages) == sent
+    later = child.run(FORMS[theirs](history_of(10)))
+    assert later.failures == ()
+    assert refusals(normalize_messages_for_api(later.messages)) == []
+    texts = [str(one) for one in later.messages]
+    assert sum("8 earlier rounds" in text for text in texts) == 1
+    assert not any("4 earlier rounds" in text for text in texts)
+
+
+def test_of_two_processes_the_first_one_cuts(tmp_path: Path) -> None:
+    """Whoever comes second goes on with what it was given, then with what the first one cut."""
+    history = history_of(12)
+    first, second = (
+        Pipeline([Budget(), HistorySnip(max_rounds=rounds)], session=opened(tmp_path))
+        for rounds in (6, 8)
+    )
+    for sender in (first, second):
+        Pipeline([Budget()], session=sender.session).run(history)
+    cut = first.run(history)
+    assert cut.prefix_broken_at == 1
+    meanwhile = second.run(history)
+    assert meanwhile.messages == history
+    [failure] = meanwhile.failures
+    assert "another process has cut the history" in str(failure.error)
+    assert second.run(history).messages == cut.messages
+    assert first.run(history).messages == cut.messages
+    assert Pipeline([Budget()], session=opened(tmp_path)).run(history).messages == cut.messages
