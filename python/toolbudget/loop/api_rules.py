@@ -60,7 +60,8 @@ def _order_problems(spoken: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _is_paused(message: Mapping[str, Any]) -> bool:
     """Tell whether the provider ran a tool of its own in an answer, and may go on with it."""
-    return any(block.get("type") in _PROVIDER_CALLS for block in _blocks(message))
+    kinds = {block.get("type") for block in _blocks(message)}
+    return "tool_use" not in kinds and not kinds.isdisjoint(_PROVIDER_CALLS)
 
 
 def _shape_problems(message: Mapping[str, Any]) -> Iterator[str]:
