@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.shape import check_sequence, read_message
@@ -118,7 +119,7 @@ class Turn:
             "changed",
             result,
             added_tokens=difference.added_tokens,
-            broken_at=difference.first_index if is_break else None,
+            broken_at=difference.first_index if is_break else result.first_seen_change,
         )
 
     def pass_over(self, error: Exception) -> None:
@@ -152,6 +153,10 @@ class Turn:
         context.known_edits = len(edits)
         done = self._replay = replay(context.messages, edits)
         self._estimate_tokens += difference_of(context.messages, done.messages).added_tokens
+        if done.applied:
+            context.reports[:] = [
+                _moved(one, context.messages, done.messages) for one in context.reports
+            ]
         context.messages = done.messages
         if self._given_tokens is not None:
             context.used_tokens = self._given_tokens
@@ -210,3 +215,12 @@ class Turn:
                 elapsed_s=time.perf_counter() - self._started_s,
             )
         )
+
+
+def _moved(report: StageReport, before: Sequence[Any], after: Sequence[Any]) -> StageReport:
+    """Name the message that a report names by its place in the messages that are sent."""
+    if report.prefix_broken_at is None:
+        return report
+    known = set(map(id, before[report.prefix_broken_at :]))
+    place = next((index for index, one in enumerate(after) if id(one) in known), None)
+    return replace(report, prefix_broken_at=place)

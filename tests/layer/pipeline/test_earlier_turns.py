@@ -141,3 +141,27 @@ def test_of_two_processes_the_first_one_cuts(tmp_path: Path) -> None:
     assert second.run(history).messages == cut.messages
     assert first.run(history).messages == cut.messages
     assert Pipeline([Budget()], session=opened(tmp_path)).run(history).messages == cut.messages
+
+
+def test_what_went_out_undecided_is_announced_when_it_is_replaced(tmp_path: Path) -> None:
+    """A strict budget has failed, the model has seen the full text, then there is room again."""
+    store = BreakingStore(tmp_path / "own", durability="process")
+    limits = Limits(max_message_chars=1_500)
+    session = opened(tmp_path, limits=limits, store=store, strict=True)
+    pipeline = Pipeline([Budget(), HistorySnip(max_rounds=6)], session=session)
+    history = history_of(8)
+    assert pipeline.run(history).prefix_broken_at == 1
+    store.is_broken = True
+    history += round_of(8, 2_000)
+    seen = pipeline.run(history)
+    assert [report.name for report in seen.failures] == ["budget"]
+    store.is_broken = False
+    history += round_of(9)
+    result = pipeline.run(history)
+    place = len(seen.messages) - 1
+    assert result.prefix_broken_at == place
+    assert result.messages[:place] == seen.messages[:place]
+    assert contents(result.messages)["t8"].startswith("<persisted-output>")
+    later = pipeline.run([*history, *round_of(10)])
+    assert later.prefix_broken_at is None
+    assert later.messages[: len(result.messages)] == result.messages
