@@ -84,6 +84,7 @@ class Run:
         self._transition: Transition = "user_input"
         self._recovered: Shaped | None = None
         self._has_recovered = False
+        self._has_words_waiting = False
 
     def steps(self, user_input: str | Sequence[object] | None) -> Steps:
         """Go on until the model calls nothing more, the bound is met or the host aborts."""
@@ -127,9 +128,8 @@ class Run:
     def _ask(self) -> Generator[Effect, Any, ModelResponse]:
         """Ask the model; a request that is too long is made shorter once."""
         while True:
-            shaped = self._recovered
+            shaped, records = self._recovered, self._conversation.records
             if shaped is None:
-                records = self._conversation.records
                 shape, ashape = self._shaper.shape, self._shaper.ashape
                 shaped = yield Work(partial(shape, records), partial(ashape, records))
             self._recovered = None
@@ -146,6 +146,9 @@ class Run:
                 continue
             response = read_response(reply)
             self._has_recovered = False
+            # Words behind an answer that paused wait until the provider has ended it.
+            is_continued = shaped.request.messages[-1]["role"] == "assistant"
+            self._has_words_waiting = is_continued and records[-1]["type"] == "user"
             yield Work(partial(self._take, response))
             self._tell(Responded(turn, response))
             return response
@@ -181,6 +184,9 @@ class Run:
         """Tell whether the model is asked again although it has called nothing."""
         if stop_reason == "pause_turn":  # a tool of the provider takes more than one request
             self._transition = "pause"
+            return True
+        if self._has_words_waiting:
+            self._transition = "user_input"
             return True
         if self._abort.is_requested:
             return True  # it ends before the next request

@@ -202,6 +202,21 @@ def test_a_paused_answer_is_one_message_with_what_follows() -> None:
     assert ready == ["user_input", "pause"]
 
 
+@both_ways
+def test_words_behind_a_paused_answer_are_answered(*, is_async: bool) -> None:
+    """The provider's tool failed, the user says something else: first the answer is ended."""
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    paused = {"content": [search], "stop_reason": "pause_turn"}
+    ended = {"content": [found, {"type": "text", "text": "Found."}], "stop_reason": "end_turn"}
+    model = ScriptedModel([paused, RuntimeError("overloaded"), ended, "I hurry."])
+    loop = AgentLoop(model)
+    with pytest.raises(RuntimeError):
+        run(loop, "Search.", is_async=is_async)
+    assert run(loop, "Hurry.", is_async=is_async).text == "I hurry."
+    assert model.requests[-1].messages[-1]["content"] == [{"type": "text", "text": "Hurry."}]
+
+
 def test_events_tell_the_run_in_order(session: Session) -> None:
     """Requests, answers, calls and results come as they happen, the end last."""
     events: list[LoopEvent] = []
