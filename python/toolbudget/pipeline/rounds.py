@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolbudget._core.pure.shape import field, read_message, text_field
 from toolbudget.budget.clearing import OldResult
 from toolbudget.errors import InvalidMessageError
-from toolbudget.pipeline.difference import answer_starts
+from toolbudget.pipeline.difference import starts_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def read_rounds(messages: Sequence[Any]) -> Rounds:
         raise InvalidMessageError(f"{problem}: {len(chains)}")
     first = next((index for index, message in enumerate(read) if message is not None), len(read))
     spanned = _spanned(read)
-    starts = [start for start in answer_starts(messages) if start > first and not spanned[start]]
+    starts = [start for start in starts_among(read) if start > first and not spanned[start]]
     return Rounds(first, starts)
 
 

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from toolbudget._core.pure.shape import check_sequence, read_message
 from toolbudget.errors import ToolBudgetError
 from toolbudget.pipeline.difference import difference_of, sent_messages
 from toolbudget.pipeline.idle import idle_seconds
@@ -51,8 +50,7 @@ class Turn:
         used_tokens: int | None,
         memory: dict[str, Any],
     ) -> None:
-        for index, element in enumerate(check_sequence(messages)):
-            read_message(element, index)
+        self._estimate_tokens = estimate_tokens_for_messages(messages)  # it reads every message
         self.context = TurnContext(
             messages=messages,
             session=session,
@@ -62,7 +60,6 @@ class Turn:
             memory=memory,
         )
         self._given_tokens = used_tokens
-        self._estimate_tokens = estimate_tokens_for_messages(messages)
         self._replay: Replay | None = None
         self._stage: Stage | None = None
         self._started_s = 0.0
