@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ from toolbudget.loop import (
     ToolCalled,
     ToolFinished,
 )
+from toolbudget.tokens import read_window_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -335,3 +337,14 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
 
     loop = AgentLoop(model)
     assert loop.run("Go.").text == "Done."
+
+
+def test_a_clients_plain_objects_are_read_like_json(session: Session) -> None:
+    """Attributes instead of keys, in the response, its blocks and its usage."""
+    block = SimpleNamespace(type="text", text="Hello.")
+    usage = SimpleNamespace(input_tokens=3, cache_read_input_tokens=40, output_tokens=2)
+    reply = SimpleNamespace(content=[block], stop_reason="end_turn", usage=usage)
+    loop = AgentLoop(lambda _request: reply, session=session)
+    result = loop.run("Go.")
+    assert (result.text, result.usage.input_tokens, result.usage.output_tokens) == ("Hello.", 3, 2)
+    assert read_window_count(loop.messages).reported_tokens == 45
