@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.shape import field, text_field
 from toolbudget.messages.marks import MAX_CACHE_BREAKPOINTS
+from toolbudget.pipeline.validity import PROVIDER_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["refusals"]
 
 _ROLES: Final = ("user", "assistant")
-_PROVIDER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
 def refusals(messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -61,7 +61,7 @@ def _order_problems(spoken: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _is_paused(message: Mapping[str, Any]) -> bool:
     """Tell whether the provider ran a tool of its own in an answer, and may go on with it."""
     kinds = {block.get("type") for block in _blocks(message)}
-    return "tool_use" not in kinds and not kinds.isdisjoint(_PROVIDER_CALLS)
+    return "tool_use" not in kinds and not kinds.isdisjoint(PROVIDER_CALLS)
 
 
 def _shape_problems(message: Mapping[str, Any]) -> Iterator[str]:

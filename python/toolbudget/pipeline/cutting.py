@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolbudget.budget.context_edits import ContextEdit, span_digest
-from toolbudget.pipeline.host_form import host_message, stands_in
+from toolbudget.pipeline.host_form import host_message, is_instruction, stands_in
 from toolbudget.pipeline.replay import last_answer_digest
 from toolbudget.pipeline.validity import check_stage_result
 
@@ -50,7 +50,10 @@ def cut_out(
         start=cut.start,
         count=len(span),
         digest=span_digest(span),
-        messages=(host_message(cut.text, span, is_summary=cut.kind == "compact"),),
+        messages=(
+            host_message(cut.text, span, is_summary=cut.kind == "compact"),
+            *filter(is_instruction, span),
+        ),
         last_answer=last_answer_digest(messages),
         info=cut.info,
     ).as_read_back()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
-from toolbudget._core.pure.shape import field, is_mapping
+from toolbudget._core.pure.shape import field, is_mapping, text_field
 from toolbudget.messages import create_user_message
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from toolbudget.budget.context_edits import ContextEdit
 
-__all__ = ["host_message", "in_form_of", "stands_in"]
+__all__ = ["host_message", "in_form_of", "is_instruction", "stands_in"]
 
 _CHAIN_MARKS: Final = ("isSidechain", "agentId")
 
@@ -35,6 +35,8 @@ def in_form_of(span: Sequence[Any], made: Mapping[str, Any]) -> dict[str, Any]:
 
     With the marks of another chain it would be all that is left of that chain, or of this one.
     """
+    if is_instruction(made):
+        return deepcopy(dict(made))
     theirs, message = _record_of(span), _message_of(made)
     if theirs is None:
         return deepcopy(dict(message))
@@ -43,10 +45,15 @@ def in_form_of(span: Sequence[Any], made: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stands_in(edit: ContextEdit, element: object) -> bool:
-    """Tell whether an element is what stands in the place of what an edit cut out."""
+    """Tell whether an element is the text that stands in the place of what an edit cut out."""
     return is_mapping(element) and any(
-        _message_of(element) == _message_of(message) for message in edit.messages
+        _message_of(element) == _message_of(message) for message in edit.messages[:1]
     )
+
+
+def is_instruction(element: object) -> bool:
+    """Tell whether an element is a system message of the host's, which no cut may take away."""
+    return is_mapping(element) and text_field(element, "role") == "system"
 
 
 def _in_chain_of(theirs: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
