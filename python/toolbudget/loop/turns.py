@@ -148,7 +148,8 @@ class Run:
             self._has_recovered = False
             # Words behind an answer that paused wait until the provider has ended it.
             is_continued = shaped.request.messages[-1]["role"] == "assistant"
-            self._has_words_waiting = is_continued and records[-1]["type"] == "user"
+            is_new = records[-1]["type"] == "user"
+            self._has_words_waiting = is_continued and (is_new or self._has_words_waiting)
             yield Work(partial(self._take, response))
             self._tell(Responded(turn, response))
             return response
@@ -186,6 +187,7 @@ class Run:
             self._transition = "pause"
             return True
         if self._has_words_waiting:
+            self._has_words_waiting = False
             self._transition = "user_input"
             return True
         if self._abort.is_requested:

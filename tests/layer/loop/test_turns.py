@@ -210,8 +210,10 @@ def test_words_behind_a_paused_answer_are_answered(*, is_async: bool) -> None:
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
     paused = {"content": [search], "stop_reason": "pause_turn"}
-    ended = {"content": [found, {"type": "text", "text": "Found."}], "stop_reason": "end_turn"}
-    model = ScriptedModel([paused, RuntimeError("overloaded"), ended, "I hurry."])
+    last = [{**found, "tool_use_id": "s2"}, {"type": "text", "text": "Found."}]
+    ended = {"content": last, "stop_reason": "end_turn"}
+    again = {**paused, "content": [found, {**search, "id": "s2"}]}
+    model = ScriptedModel([paused, RuntimeError("overloaded"), again, ended, "I hurry."])
     loop = AgentLoop(model)
     with pytest.raises(RuntimeError):
         run(loop, "Search.", is_async=is_async)
