@@ -29,6 +29,35 @@ class Compaction(Requests):
         """What a collapse stage last asked to be kept; ``None`` if nothing."""
         return self._engine.collapse_snapshot()
 
+    def reapply(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Put in again what was replaced or cleared before; nothing is decided or written.
+
+        It is for whoever sends a history without having it enforced: what the model has seen stays
+        what it is.
+
+        Args:
+            messages: Everything that the next request would hold.
+
+        Returns:
+            The messages as they are if nothing is to be put in, else a list that shares every
+            unchanged message.
+
+        Raises:
+            InvalidMessageError: ``messages`` cannot be a message list.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> from toolbudget.pipeline import OldResult
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 900}
+            >>> _ = session.clear_results([OldResult("t1", block["content"])])
+            >>> messages = session.reapply([{"role": "user", "content": [block]}])
+            >>> messages == session.enforce([{"role": "user", "content": [block]}])
+            True
+        """
+        self._check_open()
+        return self._engine.reapply(messages)
+
     def clear_results(self, results: Sequence[OldResult]) -> ClearedResults:
         """Clear results that the model has seen: a text naming the stored file stands in for each.
 
@@ -87,16 +116,24 @@ class Compaction(Requests):
         return self._engine.store_results(results)
 
     def record_edit(
-        self, edit: ContextEdit | None, *, snapshot: Mapping[str, Any] | None = None
+        self,
+        edit: ContextEdit | None,
+        *,
+        snapshot: Mapping[str, Any] | None = None,
+        known_edits: int | None = None,
     ) -> None:
         """Record that messages were cut out of the history, so that every later turn cuts them out.
 
         Args:
             edit: What was cut out, and what stands in its place.
             snapshot: What a collapse stage wants to know again.
+            known_edits: How many edits the history was known to have when this one was made. If
+                another process has recorded one since, this one is about what is no more. ``None``:
+                do not ask.
 
         Raises:
-            TranscriptError: It could not be recorded; then nothing has changed.
+            TranscriptError: It could not be recorded, or there are more edits; then nothing has
+                changed.
         """
         self._check_open()
-        self._engine.record_edit(edit, snapshot)
+        self._engine.record_edit(edit, snapshot, known_edits)

@@ -17,8 +17,7 @@ from toolbudget.budget.gate import Verdict, judge_result, replace_block
 from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
-from toolbudget.budget.ledger import ContextChange
-from toolbudget.budget.report import EnforcementReport
+from toolbudget.budget.reapplying import reapply
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of, summary_of
 from toolbudget.errors import ToolBudgetError
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.journal import Journal
     from toolbudget.budget.last_body import Output
     from toolbudget.budget.policy import Policy
-    from toolbudget.budget.report import Failure
+    from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
     from toolbudget.budget.stored_files import StoredFile
     from toolbudget.budget.summary import Summary
@@ -211,22 +210,15 @@ class Engine:
         self, tool_use_id: str, fingerprint: Fingerprint, replacement: str, stored: StoredResult
     ) -> tuple[str, EnforcementReport]:
         """Decide that a result, stored already, is replaced; return what holds."""
-        started_s = time.perf_counter()
         check_text("tool_use_id", tool_use_id)
-        key = Key(tool_use_id, fingerprint)
         with self._deciding():
-            held, entry, failures = adopt(self._journal, key, replacement, stored)
-        return held, EnforcementReport(
-            candidates=1,
-            replaced=int(entry is not None),
-            reapplied=int(entry is None),
-            chars_before=fingerprint.size_chars,
-            chars_after=len(held),
-            bytes_stored=stored.size_bytes if stored.is_new else 0,
-            failures=tuple(failures),
-            newly_replaced=() if entry is None else (entry,),
-            elapsed_s=time.perf_counter() - started_s,
-        )
+            return adopt(self._journal, Key(tool_use_id, fingerprint), replacement, stored)
+
+    def reapply(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Put in again what was decided before; see :meth:`Session.reapply`."""
+        with self._deciding():
+            self._fill_gaps(messages)
+            return reapply(self._journal, self.policy, messages)
 
     def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
         """Apply the budget to a message list."""
@@ -323,10 +315,16 @@ class Engine:
             journal.change_context(lambda: plan_storing(journal, results, paths, redact))
         return paths
 
-    def record_edit(self, edit: ContextEdit | None, snapshot: Mapping[str, Any] | None) -> None:
+    def record_edit(
+        self,
+        edit: ContextEdit | None,
+        snapshot: Mapping[str, Any] | None,
+        known_edits: int | None,
+    ) -> None:
         """Record what was cut out of the history."""
+        ledger = self._journal.ledger
         with self._deciding():
-            self._journal.change_context(lambda: ContextChange(edit=edit, snapshot=snapshot))
+            self._journal.change_context(lambda: ledger.change(edit, snapshot, known_edits))
 
     def context_edits(self) -> tuple[ContextEdit, ...]:
         """Return what was cut out of the history so far."""

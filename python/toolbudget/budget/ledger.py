@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolbudget._core.pure import Fingerprint, Key
 from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL, read_edits
 from toolbudget.budget.lineage import parts_of
+from toolbudget.errors import TranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,6 +77,23 @@ class ContextLedger:
             match entry:
                 case {"kind": str(kind), "state": dict(state)} if kind == SNAPSHOT:
                     self.snapshot = state
+
+    def change(
+        self,
+        edit: ContextEdit | None,
+        snapshot: Mapping[str, Any] | None,
+        known_edits: int | None,
+    ) -> ContextChange:
+        """Give the change that cuts something out.
+
+        Raises:
+            TranscriptError: There are other edits than whoever made this one has known.
+        """
+        found = len(self.edits)
+        if known_edits is not None and known_edits != found:
+            problem = "another process has cut the history meanwhile, known and recorded edits"
+            raise TranscriptError(f"{problem}: {known_edits}, {found}")
+        return ContextChange(edit=edit, snapshot=snapshot)
 
     def take_over(self, change: ContextChange) -> None:
         """Take over what has just been recorded."""

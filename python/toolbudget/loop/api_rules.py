@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.shape import field, text_field
 from toolbudget.messages.marks import MAX_CACHE_BREAKPOINTS
+from toolbudget.pipeline.validity import PROVIDER_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ def refusals(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
     The roles alternate and the user's is first and last, no message and no text is empty, each call
     is answered in the next message, results come first in theirs, and there are no more than four
-    cache breakpoints.
+    cache breakpoints. An answer that paused for a tool of the provider may be last too.
 
     Example:
         >>> from toolbudget.loop.api_rules import refusals
@@ -53,8 +54,14 @@ def _order_problems(spoken: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"message {index}: role {role!r}"
         elif index and role == roles[index - 1]:
             yield f"message {index}: role {role!r} twice in a row"
-    if roles[-1] != "user":
+    if roles[-1] != "user" and not _is_paused(spoken[-1]):
         yield f"message {len(roles) - 1}: the user speaks last"
+
+
+def _is_paused(message: Mapping[str, Any]) -> bool:
+    """Tell whether the provider ran a tool of its own in an answer, and may go on with it."""
+    kinds = {block.get("type") for block in _blocks(message)}
+    return "tool_use" not in kinds and not kinds.isdisjoint(PROVIDER_CALLS)
 
 
 def _shape_problems(message: Mapping[str, Any]) -> Iterator[str]:

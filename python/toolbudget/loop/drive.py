@@ -13,7 +13,7 @@ from toolbudget.loop.abort import Abort, AbortedError
 from toolbudget.loop.effects import AskModel, RunCalls, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from toolbudget.loop.calls import Answer, Tools
     from toolbudget.loop.effects import Effect, Steps
@@ -110,16 +110,16 @@ class TaskDriver:
     async def _perform(self, effect: Effect) -> object:
         if isinstance(effect, Work):
             if effect.acall is not None:
-                return await effect.acall()
+                return await self._or_abort(effect.acall())
             return await asyncio.to_thread(effect.call)
         if isinstance(effect, RunCalls):
             await self._run(effect)
             return None
-        return await self._ask(effect)
+        return await self._or_abort(self._reply(effect))
 
-    async def _ask(self, effect: AskModel) -> object:
-        """Ask the model; an abort does not wait for it."""
-        asked = asyncio.create_task(self._reply(effect))
+    async def _or_abort(self, work: Awaitable[object]) -> object:
+        """Wait for a model, or for a stage that may ask one; an abort does not wait for it."""
+        asked = asyncio.ensure_future(work)
         try:
             if await self._first_of({asked}):
                 return asked.result()

@@ -10,6 +10,7 @@ from toolbudget._core.pure.shape import field as field_of
 from toolbudget._core.pure.shape import text_field
 from toolbudget.errors import InvalidMessageError
 from toolbudget.messages.plain import clone, content_blocks, shown
+from toolbudget.tokens._records import read_usage
 
 __all__ = ["Model", "ModelReply", "ModelRequest", "ModelResponse", "read_response"]
 
@@ -101,16 +102,31 @@ def read_response(reply: object) -> ModelResponse:
     content = field_of(reply, "content")
     if content is None:
         raise InvalidMessageError(f"the model's response has no content: {shown(reply)}")
-    usage = clone(field_of(reply, "usage"))
+    usage = _plain_usage(field_of(reply, "usage"))
     blocks = content_blocks(content, "the model's response")
     _check_calls(blocks)
     return ModelResponse(
         blocks,
         text_field(reply, "stop_reason"),
-        usage if isinstance(usage, dict) else None,
+        usage,
         text_field(reply, "id"),
         text_field(reply, "model"),
     )
+
+
+def _plain_usage(usage: object) -> dict[str, Any] | None:
+    copied = clone(usage)
+    if copied is None or isinstance(copied, dict):
+        return copied
+    # A client's object that no copy can be made of: at least what everybody counts is kept.
+    names = (
+        "input_tokens",
+        "cache_creation_input_tokens",
+        "cache_read_input_tokens",
+        "output_tokens",
+    )
+    tokens = read_usage(usage)
+    return dict(zip(names, tokens, strict=True)) if any(tokens) else None
 
 
 def _check_calls(blocks: Sequence[Block]) -> None:

@@ -50,8 +50,10 @@ INTERRUPTED: Final = (
     " in part)"
 )
 CUT_OFF: Final = (
-    "(the call was not run: the answer was cut off at the limit of output tokens within its input)"
+    "(the call was not run: the answer was cut off at the limit of tokens within its input)"
 )
+# Stop reasons of an answer that may end within the input of a call.
+_CUT_OFF_REASONS: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
 class Run:
@@ -82,6 +84,7 @@ class Run:
         self._transition: Transition = "user_input"
         self._recovered: Shaped | None = None
         self._has_recovered = False
+        self._has_words_waiting = False
 
     def steps(self, user_input: str | Sequence[object] | None) -> Steps:
         """Go on until the model calls nothing more, the bound is met or the host aborts."""
@@ -125,9 +128,8 @@ class Run:
     def _ask(self) -> Generator[Effect, Any, ModelResponse]:
         """Ask the model; a request that is too long is made shorter once."""
         while True:
-            shaped = self._recovered
+            shaped, records = self._recovered, self._conversation.records
             if shaped is None:
-                records = self._conversation.records
                 shape, ashape = self._shaper.shape, self._shaper.ashape
                 shaped = yield Work(partial(shape, records), partial(ashape, records))
             self._recovered = None
@@ -144,6 +146,10 @@ class Run:
                 continue
             response = read_response(reply)
             self._has_recovered = False
+            # Words behind an answer that paused wait until the provider has ended it.
+            is_continued = shaped.request.messages[-1]["role"] == "assistant"
+            is_new = records[-1]["type"] == "user"
+            self._has_words_waiting = is_continued and (is_new or self._has_words_waiting)
             yield Work(partial(self._take, response))
             self._tell(Responded(turn, response))
             return response
@@ -180,6 +186,10 @@ class Run:
         if stop_reason == "pause_turn":  # a tool of the provider takes more than one request
             self._transition = "pause"
             return True
+        if self._has_words_waiting:
+            self._has_words_waiting = False
+            self._transition = "user_input"
+            return True
         if self._abort.is_requested:
             return True  # it ends before the next request
         budget, used = (
@@ -202,7 +212,7 @@ class Run:
         """Give every call of a response its result, whatever happens meanwhile."""
         failures: list[Exception] = []
         try:
-            if response.stop_reason == "max_tokens":
+            if response.stop_reason in _CUT_OFF_REASONS:
                 yield Work(partial(self._answer_cut_off_call, response))
             calls = [] if self._abort.is_requested else self._conversation.open_calls
             for call in calls:

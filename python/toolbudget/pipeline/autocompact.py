@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolbudget.errors import ConfigError, ToolBudgetError
@@ -14,7 +15,7 @@ from toolbudget.pipeline.stage import StageResult
 from toolbudget.tokens import estimate_tokens, estimate_tokens_for_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from toolbudget.budget.session import Session
     from toolbudget.pipeline.stage import StageName, TurnContext
@@ -114,8 +115,8 @@ class Autocompact:
     def _run(self, context: TurnContext, plan: _Plan | None) -> StageResult | None:
         if plan is None:
             return None
-        self._note_attempt(context)
-        summary = self.summarise(list(context.messages[plan.start : plan.end]))
+        with self._one_attempt(context):
+            summary = self.summarise(list(context.messages[plan.start : plan.end]))
         if inspect.isawaitable(summary):
             if inspect.iscoroutine(summary):
                 summary.close()
@@ -125,14 +126,14 @@ class Autocompact:
     async def _arun(self, context: TurnContext, plan: _Plan | None) -> StageResult | None:
         if plan is None:
             return None
-        self._note_attempt(context)
         messages = list(context.messages[plan.start : plan.end])
-        if inspect.iscoroutinefunction(self.summarise):
-            summary: object = await self.summarise(messages)
-        else:
-            summary = await asyncio.to_thread(self.summarise, messages)
-            if inspect.isawaitable(summary):
-                summary = await summary
+        with self._one_attempt(context):
+            if inspect.iscoroutinefunction(self.summarise):
+                summary: object = await self.summarise(messages)
+            else:
+                summary = await asyncio.to_thread(self.summarise, messages)
+                if inspect.isawaitable(summary):
+                    summary = await summary
         return await asyncio.to_thread(self._replace, context, plan, summary)
 
     def _plan(self, context: TurnContext, *, is_forced: bool = False) -> _Plan | None:
@@ -153,9 +154,17 @@ class Autocompact:
             return None
         return _Plan(session, start, end, tokens)
 
-    def _note_attempt(self, context: TurnContext) -> None:
-        """Remember when it was tried; forgotten again if it was worth it."""
+    @contextmanager
+    def _one_attempt(self, context: TurnContext) -> Iterator[None]:
+        """Remember when it was tried; forgotten again if it was worth it, or broken off."""
         context.memory[self.name] = context.used_tokens + self.min_gain_tokens
+        try:
+            yield
+        except Exception:
+            raise
+        except BaseException:  # cancelled, or the keyboard: that says nothing about the summariser
+            context.memory.pop(self.name, None)
+            raise
 
     def _replace(self, context: TurnContext, plan: _Plan, summary: object) -> StageResult:
         if not isinstance(summary, str) or not summary.strip():
@@ -174,7 +183,7 @@ class Autocompact:
         if gain_tokens < self.min_gain_tokens:
             raise SummaryError(f"summary would save too little: about {gain_tokens} tokens")
         info = {"results": list(listed.items())[-_LISTED_RESULTS:]}
-        left = cut_out(plan.session, messages, Cut("compact", plan.start, plan.end, text, info))
+        left = cut_out(context, messages, Cut("compact", plan.start, plan.end, text, info))
         context.memory.pop(self.name, None)
         detail = f"{len(span)} messages summarised"
         return StageResult(messages=left, changed=len(span), detail=detail)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from toolbudget._core.pure.shape import text_parts
+from toolbudget.pipeline.difference import sent_messages
+from toolbudget.pipeline.rounds import results_of
 from toolbudget.pipeline.stage import StageResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolbudget.budget.report import EnforcementReport
     from toolbudget.pipeline.stage import StageName, TurnContext
 
 __all__ = ["Budget"]
@@ -15,8 +21,10 @@ __all__ = ["Budget"]
 class Budget:
     r"""Applies the session's limits, and every decision that was taken before.
 
-    It never breaks the cached prefix: what it puts in the place of a result that the model has seen
-    is what the model has seen.
+    It breaks no cached prefix: what it puts in the place of a result that the model has seen is
+    what the model has seen. Only results that went out undecided are fresh although they were sent:
+    those from before there was a budget, or of a turn in which a strict one failed. If one of them
+    is replaced, the report names its message.
 
     Example:
         >>> import tempfile
@@ -47,4 +55,17 @@ class Budget:
             changed=report.replaced,
             detail=f"{report.replaced} replaced, {report.reapplied} replaced before{failures}",
             is_announced=False,
+            first_seen_change=_first_seen_change(messages, report),
         )
+
+
+def _first_seen_change(messages: Sequence[Any], report: EnforcementReport) -> int | None:
+    """Return the first message with a new replacement of a result that has been in a request."""
+    new_texts = {entry.replacement for entry in report.newly_replaced}
+    if not new_texts:
+        return None
+    for index in range(sent_messages(messages)):
+        for result in results_of(messages[index : index + 1]):
+            if "".join(text_parts(result.content) or ()) in new_texts:
+                return index
+    return None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from toolbudget.messages.plain import shown
 from toolbudget.pipeline.cutting import Cut, cut_out
 from toolbudget.pipeline.rounds import results_of
 from toolbudget.pipeline.stage import StageResult
+from toolbudget.pipeline.validity import RefusedStageError
 from toolbudget.tokens import estimate_tokens_for_messages
 
 if TYPE_CHECKING:
@@ -119,14 +122,19 @@ class Collapse:
         messages: Sequence[Any] = context.messages
         if session is None or not commits:
             return None
+        try:
+            ordered = _checked(commits, len(messages))
+        except RefusedStageError:
+            self.statistics.refused += len(commits)
+            raise
         folded = 0
         # From the back, so that the places of those before stay what they are.
-        for commit in sorted(commits, reverse=True):
+        for commit in reversed(ordered):
             span = messages[commit.start : commit.end]
             cut = Cut("collapse", commit.start, commit.end, commit.text, {})
             try:
                 session.store_results(results_of(span))
-                left = cut_out(session, messages, cut, snapshot=self.algorithm.snapshot())
+                left = cut_out(context, messages, cut, snapshot=self.algorithm.snapshot())
             except Exception:
                 self.statistics.refused += 1
                 if not folded:
@@ -140,3 +148,24 @@ class Collapse:
             messages = left
         parts = "1 part folded" if folded == 1 else f"{folded} parts folded"
         return StageResult(messages=messages, changed=folded, detail=parts)
+
+
+def _checked(commits: Sequence[CollapseCommit], count: int) -> list[CollapseCommit]:
+    """Give the commits from the front to the back.
+
+    Raises:
+        RefusedStageError: One is not about messages that are there, or two are about the same.
+    """
+    for commit in commits:
+        places = getattr(commit, "start", None), getattr(commit, "end", None)
+        is_placed = all(type(place) is int for place in places)
+        if not is_placed or not 0 <= commit.start < commit.end <= count:
+            raise RefusedStageError(f"commit is no part of {count} messages: {shown(commit)}")
+        text: object = commit.text
+        if not isinstance(text, str) or not text.strip():
+            raise RefusedStageError(f"commit has no text to put in: {shown(commit)}")
+    ordered = sorted(commits, key=lambda commit: commit.start)
+    for one, following in pairwise(ordered):
+        if following.start < one.end:
+            raise RefusedStageError(f"commits overlap: {shown(one)} and {shown(following)}")
+    return ordered

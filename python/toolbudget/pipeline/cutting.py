@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolbudget._core.pure.shape import field, is_mapping
 from toolbudget.budget.context_edits import ContextEdit, span_digest
-from toolbudget.messages import create_user_message
+from toolbudget.pipeline.host_form import host_message, is_instruction, stands_in
 from toolbudget.pipeline.replay import last_answer_digest
 from toolbudget.pipeline.validity import check_stage_result
 
@@ -15,11 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from toolbudget.budget.session import Session
+    from toolbudget.pipeline.stage import TurnContext
 
-__all__ = ["Cut", "cut_out", "earlier_edits", "host_message"]
-
-
-_CHAIN_MARKS: Final = ("isSidechain", "agentId")
+__all__ = ["Cut", "cut_out", "earlier_edits"]
 
 
 class Cut(NamedTuple):
@@ -33,7 +30,7 @@ class Cut(NamedTuple):
 
 
 def cut_out(
-    session: Session,
+    context: TurnContext,
     messages: Sequence[Any],
     cut: Cut,
     *,
@@ -43,35 +40,28 @@ def cut_out(
 
     Raises:
         RefusedStageError: What is left could not be sent; nothing has been recorded.
-        TranscriptError: It could not be recorded.
+        TranscriptError: It could not be recorded, or another process has cut the same history.
     """
+    session = context.session
+    assert session is not None  # noqa: S101 - a stage without a session cuts nothing out
     span = messages[cut.start : cut.end]
     edit = ContextEdit(
         kind=cut.kind,
         start=cut.start,
         count=len(span),
         digest=span_digest(span),
-        messages=(host_message(cut.text, messages, is_summary=cut.kind == "compact"),),
+        messages=(
+            host_message(cut.text, span, is_summary=cut.kind == "compact"),
+            *filter(is_instruction, span),
+        ),
         last_answer=last_answer_digest(messages),
         info=cut.info,
     ).as_read_back()
     left = [*messages[: cut.start], *deepcopy(edit.messages), *messages[cut.end :]]
     check_stage_result(messages, left)
-    session.record_edit(edit, snapshot=snapshot)
+    session.record_edit(edit, snapshot=snapshot, known_edits=context.known_edits)
+    context.known_edits = len(session.context_edits)
     return left
-
-
-def host_message(text: str, messages: Sequence[Any], *, is_summary: bool) -> Mapping[str, Any]:
-    """Make a user message in the form that the host's have: a record, or the message alone."""
-    theirs = next((one for one in messages if is_mapping(field(one, "message"))), None)
-    if not is_mapping(theirs):
-        return {"role": "user", "content": text}
-    if is_summary:
-        record = create_user_message(text, is_compact_summary=True)
-    else:
-        record = create_user_message(text, is_meta=True)
-    # Without the marks of a sub-agent's records it would be the main chain's only message.
-    return {**record, **{key: theirs[key] for key in _CHAIN_MARKS if key in theirs}}
 
 
 def earlier_edits(session: Session, messages: Sequence[Any]) -> list[ContextEdit]:
@@ -79,5 +69,5 @@ def earlier_edits(session: Session, messages: Sequence[Any]) -> list[ContextEdit
     return [
         edit
         for edit in session.context_edits
-        if any(is_mapping(element) and element in edit.messages for element in messages)
+        if any(stands_in(edit, element) for element in messages)
     ]

@@ -8,11 +8,11 @@ from toolbudget._core.pure.shape import read_message
 from toolbudget.tokens import estimate_tokens_for_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from toolbudget._core.pure.shape import Chain
+    from toolbudget._core.pure.shape import Chain, Message
 
-__all__ = ["Difference", "answer_starts", "difference_of", "sent_messages"]
+__all__ = ["Difference", "difference_of", "sent_messages", "starts_among"]
 
 
 class Difference(NamedTuple):
@@ -36,12 +36,11 @@ def difference_of(before: Sequence[Any], after: Sequence[Any]) -> Difference:
     return Difference(first_index, tokens)
 
 
-def answer_starts(messages: Sequence[Any]) -> list[int]:
+def starts_among(read: Iterable[Message | None]) -> list[int]:
     """Return where the model's answers begin; the records of one answer count once (B2)."""
     seen: set[tuple[Chain, str]] = set()
     starts: list[int] = []
-    for index, element in enumerate(messages):
-        message = read_message(element, index)
+    for index, message in enumerate(read):
         if message is None or message.role != "assistant":
             continue
         if message.id is not None:
@@ -54,7 +53,7 @@ def answer_starts(messages: Sequence[Any]) -> list[int]:
 
 def sent_messages(messages: Sequence[Any]) -> int:
     """Return how many messages have been in a request: those before the last answer began."""
-    starts = answer_starts(messages)
+    starts = starts_among(read_message(element, index) for index, element in enumerate(messages))
     return starts[-1] if starts else 0
 
 

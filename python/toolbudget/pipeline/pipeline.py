@@ -77,6 +77,9 @@ class Pipeline:
     def for_session(self, session: Session | None) -> Pipeline:
         """Return a pipeline of the same stages for another conversation, such as a fork.
 
+        The stages are the same objects: a collapse algorithm that keeps something about its
+        conversation needs a stage of its own, in a pipeline that is made anew.
+
         Example:
             >>> import tempfile
             >>> from toolbudget import Session

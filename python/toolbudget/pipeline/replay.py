@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolbudget._core.pure.shape import read_message
 from toolbudget.budget.context_edits import message_digest, span_digest
+from toolbudget.pipeline.host_form import in_form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,8 @@ def replay(messages: Sequence[Any], edits: Iterable[ContextEdit]) -> Replay:
             continue
         if span_digest(current[edit.start : end]) != edit.digest:
             continue
-        current = [*current[: edit.start], *deepcopy(edit.messages), *current[end:]]
+        put_in = (in_form_of(current[edit.start : end], one) for one in edit.messages)
+        current = [*current[: edit.start], *put_in, *current[end:]]
         applied += 1
     is_stale = last is not None and last.last_answer == last_answer_digest(current)
     return Replay(current, applied, is_stale)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolbudget._core.pure.shape import field, read_message, text_field
 from toolbudget.budget.clearing import OldResult
 from toolbudget.errors import InvalidMessageError
-from toolbudget.pipeline.difference import answer_starts
+from toolbudget.pipeline.difference import starts_among
+from toolbudget.pipeline.validity import halves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ def read_rounds(messages: Sequence[Any]) -> Rounds:
         raise InvalidMessageError(f"{problem}: {len(chains)}")
     first = next((index for index, message in enumerate(read) if message is not None), len(read))
     spanned = _spanned(read)
-    starts = [start for start in answer_starts(messages) if start > first and not spanned[start]]
+    starts = [start for start in starts_among(read) if start > first and not spanned[start]]
     return Rounds(first, starts)
 
 
@@ -56,7 +57,7 @@ def is_prompt(element: object, index: int) -> bool:
     message = read_message(element, index)
     if message is None:
         return True
-    return message.role == "user" and not any(kind == "result" for kind, _ in _halves(message))
+    return message.role == "user" and not any(kind == "result" for kind, _ in halves(message))
 
 
 def results_of(messages: Sequence[Any]) -> list[OldResult]:
@@ -79,7 +80,7 @@ def _spanned(read: Sequence[Message | None]) -> list[bool]:
     called: dict[str, int] = {}
     steps = [0] * (len(read) + 1)
     for index, message in enumerate(read):
-        for kind, tool_use_id in () if message is None else _halves(message):
+        for kind, tool_use_id in () if message is None else halves(message):
             if kind == "call":
                 called[tool_use_id] = index
             elif tool_use_id in called:
@@ -91,16 +92,3 @@ def _spanned(read: Sequence[Message | None]) -> list[bool]:
         depth += step
         spanned.append(depth > 0)
     return spanned
-
-
-def _halves(message: Message) -> list[tuple[str, str]]:
-    if not isinstance(message.content, (list, tuple)):
-        return []
-    is_answer = message.role == "assistant"
-    kind, name = ("tool_use", "id") if is_answer else ("tool_result", "tool_use_id")
-    half = "call" if is_answer else "result"
-    return [
-        (half, tool_use_id)
-        for block in message.content
-        if text_field(block, "type") == kind and (tool_use_id := text_field(block, name))
-    ]

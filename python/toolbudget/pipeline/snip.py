@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolbudget.errors import ConfigError
 from toolbudget.pipeline.checks import check_count, check_share
 from toolbudget.pipeline.cutting import Cut, cut_out, earlier_edits
+from toolbudget.pipeline.host_form import stands_in
 from toolbudget.pipeline.rounds import before_prompt, read_rounds, results_of
 from toolbudget.pipeline.stage import StageResult
 from toolbudget.tokens import estimate_tokens_for_messages
@@ -92,7 +93,7 @@ class HistorySnip:
             return None
         end = before_prompt(messages, start, rounds.starts[dropped])
         cut = _cut(session, messages, start, end, dropped)
-        left = cut_out(session, messages, cut)
+        left = cut_out(context, messages, cut)
         return StageResult(messages=left, changed=end - start, detail=f"{dropped} rounds left out")
 
     def _rounds_to_drop(self, context: TurnContext, rounds: Rounds, start: int) -> int:
@@ -126,9 +127,9 @@ def _first_to_go(session: Session, messages: Sequence[Any], rounds: Rounds) -> i
     if not rounds.starts:
         return len(messages)
     first_round = rounds.starts[0]
-    notes = [message for edit in session.context_edits for message in edit.messages]
+    edits = session.context_edits
     for index in range(rounds.first_message + 1, first_round):
-        if messages[index] in notes:
+        if any(stands_in(edit, messages[index]) for edit in edits):
             return index
     return first_round
 

@@ -42,6 +42,8 @@ class TurnContext:
             known. The pipeline keeps it up to date from stage to stage.
         wanted_tokens: How many tokens must go, because the provider refused the request; ``None``
             in an ordinary turn, 0 if it did not say how many.
+        known_edits: How many of the session's edits were put into the messages or do not fit them;
+            see :meth:`Session.record_edit`.
         reports: What the stages before have done.
         memory: What a stage wants to know again in the next turn of this pipeline. It is not
             recorded: what must outlive the process belongs into the session.
@@ -54,6 +56,7 @@ class TurnContext:
     idle_s: float | None = None
     used_tokens: int = 0
     wanted_tokens: int | None = None
+    known_edits: int = 0
     reports: list[StageReport] = field(default_factory=list)
     memory: dict[str, Any] = field(default_factory=dict)
 
@@ -73,12 +76,15 @@ class StageResult:
         detail: What it did, in a few words.
         is_announced: Whether the change is one that the model has not seen in another form. A stage
             that only puts in again what an earlier turn decided does not break the prefix.
+        first_seen_change: Of a change that is not announced: index of the first message that goes
+            out in another form all the same; ``None`` if none does.
     """
 
     messages: Sequence[Any]
     changed: int = 0
     detail: str = ""
     is_announced: bool = True
+    first_seen_change: int | None = None
 
 
 class Stage(Protocol):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from toolbudget._core.pure.shape import check_sequence, read_message
+from toolbudget.errors import ToolBudgetError
 from toolbudget.pipeline.difference import difference_of, sent_messages
 from toolbudget.pipeline.idle import idle_seconds
-from toolbudget.pipeline.replay import Replay, replay
+from toolbudget.pipeline.replay import Replay, last_answer_digest, replay
 from toolbudget.pipeline.report import PipelineResult, StageReport
 from toolbudget.pipeline.stage import StageResult, TurnContext
 from toolbudget.pipeline.validity import RefusedStageError, check_stage_result
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Turn"]
 
+# Under which name a pipeline remembers the last answer whose usage is about more than is sent now,
+# and what is in the context beside the messages.
+_AFTER_CHANGE: Final = "after-change"
 _logger: Final = logging.getLogger("toolbudget")
 
 
@@ -46,8 +50,7 @@ class Turn:
         used_tokens: int | None,
         memory: dict[str, Any],
     ) -> None:
-        for index, element in enumerate(check_sequence(messages)):
-            read_message(element, index)
+        self._estimate_tokens = estimate_tokens_for_messages(messages)  # it reads every message
         self.context = TurnContext(
             messages=messages,
             session=session,
@@ -57,7 +60,6 @@ class Turn:
             memory=memory,
         )
         self._given_tokens = used_tokens
-        self._estimate_tokens = estimate_tokens_for_messages(messages)
         self._replay: Replay | None = None
         self._stage: Stage | None = None
         self._started_s = 0.0
@@ -79,9 +81,9 @@ class Turn:
         return self._saved_tokens > (self.context.wanted_tokens or 0)
 
     def enter(self, stage: Stage) -> None:
-        """Begin with a stage; what earlier turns cut out is out before all but the budget."""
+        """Begin with a stage; what was decided earlier holds for all but the budget."""
         if stage.name != "budget":
-            self._put_edits_in()
+            self._put_earlier_in()
         self._stage = stage
         self._started_s = time.perf_counter()
 
@@ -114,7 +116,7 @@ class Turn:
             "changed",
             result,
             added_tokens=difference.added_tokens,
-            broken_at=difference.first_index if is_break else None,
+            broken_at=difference.first_index if is_break else result.first_seen_change,
         )
 
     def pass_over(self, error: Exception) -> None:
@@ -124,9 +126,12 @@ class Turn:
 
     def finish(self) -> PipelineResult:
         """Give what is to be sent."""
-        edits = self._put_edits_in()
+        edits = self._put_earlier_in()
         context = self.context
         messages = context.messages
+        if self._has_changed:
+            beside_tokens = context.used_tokens - self._estimate_tokens
+            context.memory[_AFTER_CHANGE] = last_answer_digest(messages), beside_tokens
         return PipelineResult(
             messages=messages if type(messages) is list else list(messages),
             reports=tuple(context.reports),
@@ -135,22 +140,54 @@ class Turn:
             replayed_edits=edits.applied,
         )
 
-    def _put_edits_in(self) -> Replay:
-        """Cut out again what earlier turns have cut out, and measure what is left."""
+    def _put_earlier_in(self) -> Replay:
+        """Put in again what earlier turns have decided, and measure what is left."""
         if self._replay is not None:
             return self._replay
         context = self.context
+        self._put_texts_in()
         edits = () if context.session is None else context.session.context_edits
+        context.known_edits = len(edits)
         done = self._replay = replay(context.messages, edits)
         self._estimate_tokens += difference_of(context.messages, done.messages).added_tokens
+        if done.applied:
+            context.reports[:] = [
+                _moved(one, context.messages, done.messages) for one in context.reports
+            ]
         context.messages = done.messages
         if self._given_tokens is not None:
             context.used_tokens = self._given_tokens
-        elif done.is_usage_stale:
-            context.used_tokens = self._estimate_tokens
         else:
-            context.used_tokens = read_window_count(context.messages).tokens
+            context.used_tokens = self._used_tokens(is_usage_stale=done.is_usage_stale)
         return done
+
+    def _put_texts_in(self) -> None:
+        """Do what the budget does first, if there is none or it has failed: what was seen stays."""
+        context = self.context
+        is_done = any(one.name == "budget" and one.error is None for one in context.reports)
+        if context.session is None or is_done:
+            return
+        try:
+            messages = context.session.reapply(context.messages)
+        except ToolBudgetError as error:  # it is closed, or in use by its own hook
+            _logger.warning("earlier decisions not put in again: %s", error)
+            return
+        self._estimate_tokens += difference_of(context.messages, messages).added_tokens
+        context.messages = messages
+
+    def _used_tokens(self, *, is_usage_stale: bool) -> int:
+        """Tell what is in the context; the usage of an answer before the last change is too much.
+
+        So it is when the request that was changed has failed, and is made once more.
+        """
+        context = self.context
+        after_change: tuple[str | None, int] = context.memory.get(_AFTER_CHANGE, (None, 0))
+        digest, beside_tokens = after_change
+        if digest is not None and digest == last_answer_digest(context.messages):
+            return max(self._estimate_tokens + beside_tokens, 0)
+        if is_usage_stale:
+            return self._estimate_tokens
+        return read_window_count(context.messages).tokens
 
     def _report(
         self,
@@ -175,3 +212,12 @@ class Turn:
                 elapsed_s=time.perf_counter() - self._started_s,
             )
         )
+
+
+def _moved(report: StageReport, before: Sequence[Any], after: Sequence[Any]) -> StageReport:
+    """Name the message that a report names by its place in the messages that are sent."""
+    if report.prefix_broken_at is None:
+        return report
+    known = set(map(id, before[report.prefix_broken_at :]))
+    place = next((index for index, one in enumerate(after) if id(one) in known), None)
+    return replace(report, prefix_broken_at=place)

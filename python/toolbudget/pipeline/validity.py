@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.shape import Chain, check_sequence, field, read_message, text_field
 from toolbudget.errors import InvalidMessageError, ToolBudgetError
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure.shape import Message
 
-__all__ = ["RefusedStageError", "broken_pairs", "check_stage_result"]
+__all__ = ["PROVIDER_CALLS", "RefusedStageError", "broken_pairs", "check_stage_result", "halves"]
 
-_SHOWN_IDS = 3
+PROVIDER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+"""Blocks by which a model calls a tool that the provider runs."""
+_SHOWN_IDS: Final = 3
 
 
 class RefusedStageError(ToolBudgetError):
@@ -62,7 +64,7 @@ def broken_pairs(messages: Sequence[Any]) -> Counter[tuple[str, str]]:
         message = read_message(element, index)
         if message is None:
             continue
-        for kind, tool_use_id in _halves(message):
+        for kind, tool_use_id in halves(message):
             key = message.chain, tool_use_id
             if kind == "call":
                 waiting[key] += 1
@@ -75,19 +77,25 @@ def broken_pairs(messages: Sequence[Any]) -> Counter[tuple[str, str]]:
     return broken
 
 
-def _halves(message: Message) -> list[tuple[str, str]]:
-    if not isinstance(message.content, (list, tuple)):
-        return []
-    kind, name = (
-        ("tool_use", "id") if message.role == "assistant" else ("tool_result", "tool_use_id")
-    )
-    half = "call" if message.role == "assistant" else "result"
-    return [
-        (half, tool_use_id)
-        for block in message.content
-        if text_field(block, "type") == kind
-        and (tool_use_id := text_field(block, name)) is not None
-    ]
+def halves(message: Message) -> list[tuple[str, str]]:
+    """Give ``("call", id)`` or ``("result", id)`` for each block that is half of a pair.
+
+    Tools that the provider runs have both in answers, and not always in the same one.
+    """
+    found: list[tuple[str, str]] = []
+    for block in message.content if isinstance(message.content, (list, tuple)) else ():
+        kind = text_field(block, "type") or ""
+        if message.role == "assistant" and (kind == "tool_use" or kind in PROVIDER_CALLS):
+            half, tool_use_id = "call", text_field(block, "id")
+        elif kind == "tool_result" or (
+            message.role == "assistant" and kind.endswith("_tool_result")
+        ):
+            half, tool_use_id = "result", text_field(block, "tool_use_id")
+        else:
+            continue
+        if tool_use_id is not None:
+            found.append((half, tool_use_id))
+    return found
 
 
 def _first_role(messages: Sequence[Any]) -> str | None:

@@ -123,12 +123,13 @@ def test_an_output_may_be_any_object_with_a_text(*, is_async: bool) -> None:
     assert {block["toolset_name"] for block in found.values()} == {"browser"}
 
 
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "model_context_window_exceeded"])
 @both_ways
-def test_an_input_that_was_cut_off_is_not_run(*, is_async: bool) -> None:
-    """The limit of output tokens falls into the last call; those before it are whole."""
+def test_an_input_that_was_cut_off_is_not_run(stop_reason: str, *, is_async: bool) -> None:
+    """A limit of tokens falls into the last call; those before it are whole."""
     ran: list[object] = []
     note = FunctionTool("note", lambda given: ran.append(given["key"]))
-    cut = ModelResponse([call("t1", "note", key=1), call("t2", "note", key=2)], "max_tokens")
+    cut = ModelResponse([call("t1", "note", key=1), call("t2", "note", key=2)], stop_reason)
     model = ScriptedModel([cut, "Again."])
     run(AgentLoop(model, tools=[note]), "Go.", is_async=is_async)
     assert ran == [1]

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 USER: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "Go."}]}
 
 
+def test_an_answer_that_paused_may_be_last() -> None:
+    """The provider goes on with an answer within which it runs a tool of its own."""
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    model = ScriptedModel([{"content": [search], "stop_reason": "pause_turn"}, "Found."])
+    assert AgentLoop(model).run("Search.").text == "Found."
+    assert [one["role"] for one in model.requests[1].messages] == ["user", "assistant"]
+
+
 def ask(model: ScriptedModel, *messages: dict[str, Any]) -> ModelResponse:
     """Ask with some messages."""
     return model(ModelRequest(messages=messages or (USER,)))

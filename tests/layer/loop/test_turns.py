@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ from toolbudget.loop import (
     ToolCalled,
     ToolFinished,
 )
+from toolbudget.tokens import read_window_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,6 +204,23 @@ def test_a_paused_answer_is_one_message_with_what_follows() -> None:
     assert ready == ["user_input", "pause"]
 
 
+@both_ways
+def test_words_behind_a_paused_answer_are_answered(*, is_async: bool) -> None:
+    """The provider's tool failed, the user says something else: first the answer is ended."""
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    paused = {"content": [search], "stop_reason": "pause_turn"}
+    last = [{**found, "tool_use_id": "s2"}, {"type": "text", "text": "Found."}]
+    ended = {"content": last, "stop_reason": "end_turn"}
+    again = {**paused, "content": [found, {**search, "id": "s2"}]}
+    model = ScriptedModel([paused, RuntimeError("overloaded"), again, ended, "I hurry."])
+    loop = AgentLoop(model)
+    with pytest.raises(RuntimeError):
+        run(loop, "Search.", is_async=is_async)
+    assert run(loop, "Hurry.", is_async=is_async).text == "I hurry."
+    assert model.requests[-1].messages[-1]["content"] == [{"type": "text", "text": "Hurry."}]
+
+
 def test_events_tell_the_run_in_order(session: Session) -> None:
     """Requests, answers, calls and results come as they happen, the end last."""
     events: list[LoopEvent] = []
@@ -320,3 +339,14 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
 
     loop = AgentLoop(model)
     assert loop.run("Go.").text == "Done."
+
+
+def test_a_clients_plain_objects_are_read_like_json(session: Session) -> None:
+    """Attributes instead of keys, in the response, its blocks and its usage."""
+    block = SimpleNamespace(type="text", text="Hello.")
+    usage = SimpleNamespace(input_tokens=3, cache_read_input_tokens=40, output_tokens=2)
+    reply = SimpleNamespace(content=[block], stop_reason="end_turn", usage=usage)
+    loop = AgentLoop(lambda _request: reply, session=session)
+    result = loop.run("Go.")
+    assert (result.text, result.usage.input_tokens, result.usage.output_tokens) == ("Hello.", 3, 2)
+    assert read_window_count(loop.messages).reported_tokens == 45

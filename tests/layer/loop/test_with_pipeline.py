@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from tests.layer.loop.agents import BOTH_WAYS, FunctionTool, call, checked, results_of, run, say
-from toolbudget import ConfigError, Limits, PrefixGuard, Session
+from toolbudget import ConfigError, ContextWindow, Limits, PrefixGuard, Session
 from toolbudget.loop import AgentLoop, Overflowed, RequestReady, ScriptedModel
-from toolbudget.pipeline import Budget, Pipeline, PipelineResult, StageResult
+from toolbudget.pipeline import Autocompact, Budget, Pipeline, PipelineResult, StageResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from toolbudget.loop import LoopEvent
@@ -179,3 +181,27 @@ def test_with_the_budget_only_the_prefix_never_breaks(
         assert guard.check(list(request.messages)).kind in {"first", "extended"}
     assert len(session.state.replacements) > 10
     session.close()
+
+
+def test_an_abort_does_not_wait_for_a_summary(tmp_path: Path) -> None:
+    """It may take as long as an answer; what is broken off is asked for again later."""
+    asked: list[int] = []
+
+    async def summarise(messages: Sequence[object]) -> str:
+        asked.append(len(messages))
+        if len(asked) == 1:
+            loop.abort()
+            await asyncio.Event().wait()
+        return "short"
+
+    session = Session.open(tmp_path, "session", durability="process")
+    window = ContextWindow(size=4_000, reserve_output=1_000)
+    stages: list[Stage] = [Budget(), Autocompact(summarise, min_gain_tokens=10)]
+    pipeline = Pipeline(stages, session=session, window=window)
+    script = [[call(f"t{number}", text="y " * 1_000)] for number in range(4)]
+    loop = AgentLoop(
+        ScriptedModel([*script, "Done."]), session=session, pipeline=pipeline, tools=[say]
+    )
+    assert run(loop, "Go.", is_async=True).reason == "aborted"
+    assert run(loop, is_async=True).text == "Done."
+    assert len(asked) > 1

@@ -222,3 +222,27 @@ def test_whatever_recovery_changed_is_announced(tmp_path: Path) -> None:
     result = pipeline.recover_from_overflow(history, ERRORS[0])
     later = pipeline.run(history)
     assert later.messages == (history if result is None else result.messages)
+
+
+def test_a_summary_that_was_broken_off_is_asked_for_again(tmp_path: Path) -> None:
+    """Who cancels the turn has not said that the summariser fails."""
+    is_slow = True
+
+    async def summarise(_messages: Sequence[Any]) -> str:
+        if is_slow:
+            await asyncio.Event().wait()
+        return "short"
+
+    pipeline = compacting(opened(tmp_path), summarise)
+
+    async def cancel() -> None:
+        async with asyncio.timeout(0.05):
+            await pipeline.arun(HISTORY, used_tokens=OVER_TOKENS)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(cancel())
+    is_slow = False
+    result = asyncio.run(pipeline.arun(HISTORY, used_tokens=OVER_TOKENS))
+    report = result.report("autocompact")
+    assert report is not None
+    assert report.status == "changed"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.builders import read_transcript
 from tests.layer.pipeline.agents import contents, opened, round_of
 from toolbudget import ContextWindow
@@ -98,6 +100,31 @@ def test_a_fold_that_parts_a_pair_is_refused(tmp_path: Path) -> None:
         assert result.messages == history
         assert result.reports[0].status == "refused"
         assert stage.statistics.refused == 1
+        assert session.context_edits == ()
+
+
+@pytest.mark.parametrize(
+    ("commits", "problem"),
+    [
+        ([CollapseCommit(1, 5, "a"), CollapseCommit(3, 7, "b")], "commits overlap"),
+        ([CollapseCommit(1, 99, "a")], "commit is no part of 9 messages"),
+        ([CollapseCommit(-3, -1, "a")], "commit is no part of 9 messages"),
+        ([CollapseCommit(3, 3, "a")], "commit is no part of 9 messages"),
+        ([(1, 3, "a")], "commit is no part of 9 messages"),
+        ([CollapseCommit(5, 7, "a"), CollapseCommit(1, 3, " ")], "commit has no text to put in"),
+    ],
+)
+def test_commits_that_are_none_are_refused_as_a_whole(
+    tmp_path: Path, commits: list[Any], problem: str
+) -> None:
+    """Half of what an algorithm wanted is not what it wanted."""
+    history = tasks(1)
+    stage = Collapse(Told(*commits))
+    with opened(tmp_path) as session:
+        result = Pipeline([stage], session=session).run(history)
+        assert (len(history), result.messages) == (9, history)
+        assert problem in str(result.reports[0].error)
+        assert stage.statistics.refused == len(commits)
         assert session.context_edits == ()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import answer, call, msg, res
 from tests.layer.pipeline.agents import contents, history_of, opened, round_of
-from toolbudget import ConfigError
+from toolbudget import ConfigError, Session
 from toolbudget.messages import (
     create_assistant_message,
     create_user_message,
@@ -20,8 +20,6 @@ from toolbudget.storage.inspection import find_sessions, inspect_session
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from toolbudget import Session
 
 
 def snipping(session: Session, **options: Any) -> Pipeline:  # noqa: ANN401 - passed on
@@ -202,3 +200,39 @@ def test_odd_arguments_are_refused(options: dict[str, Any], shown: str) -> None:
     """The error names the argument and its value."""
     with pytest.raises(ConfigError, match=shown):
         HistorySnip(**options)
+
+
+def test_an_answer_that_paused_stays_whole(tmp_path: Path) -> None:
+    """The call of the provider's tool is in one answer, its result in the next."""
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    paused = [answer(search, message_id="p1"), answer(found, message_id="p2")]
+    history = [*history_of(3), *paused, {"role": "user", "content": "Go on."}]
+    for number in range(3, 6):
+        history += round_of(number)
+    for rounds in range(1, 7):
+        session = Session.open(tmp_path, f"s{rounds}", durability="process")
+        stage = HistorySnip(max_rounds=rounds, keep=0.99, protect_rounds=1)
+        result = Pipeline([stage], session=session).run(history)
+        assert result.reports[0].status == "changed"
+        kinds = [str(message) for message in result.messages]
+        assert sum("server_tool_use" in kind for kind in kinds) == sum(
+            "web_search_tool_result" in kind for kind in kinds
+        )
+
+
+def test_what_the_host_told_the_model_stays(tmp_path: Path) -> None:
+    """A system message within the rounds that go is no part of them; it stays in every cut."""
+    session = opened(tmp_path)
+    rule = {"role": "system", "content": "Never delete files."}
+    history = [*history_of(3), rule]
+    pipeline = Pipeline([HistorySnip(max_rounds=3)], session=session)
+    messages: list[Any] = []
+    for number in range(3, 12):
+        history += round_of(number)
+        messages = pipeline.run(history).messages
+        assert messages.count(rule) == 1
+        assert sum("left out" in str(message) for message in messages) == 1
+    assert "10 earlier rounds" in messages[1]["content"]
+    session.close()
+    assert Pipeline([], session=opened(tmp_path)).run(history).messages == messages
