@@ -7,13 +7,13 @@ import logging
 import os
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from toolbudget.storage._files import Durability, FileSystem
 
@@ -21,8 +21,9 @@ __all__ = ["LOCK_NAME", "SessionLock"]
 
 LOCK_NAME: Final = "session.lock"
 
-# A clean-up holds the lock alone for two renames.
-_TRIES: Final = 100
+# A clean-up holds the lock alone while it looks at the session once more and moves it away: most
+# often for milliseconds, with a huge transcript or thousands of files for seconds.
+_TRIES: Final = 2000
 _PAUSE_S: Final = 0.005
 
 _logger: Final = logging.getLogger("toolbudget")
@@ -36,7 +37,7 @@ class SessionLock:
     then goes by the age of its files.
     """
 
-    __slots__ = ("_durability", "_files", "_handle", "_name", "_process_id", "_root")
+    __slots__ = ("_durability", "_files", "_handle", "_lent", "_name", "_process_id", "_root")
 
     def __init__(
         self, root: Path, name: str, *, durability: Durability = "full", files: FileSystem = POSIX
@@ -50,6 +51,8 @@ class SessionLock:
         self._files = files
         self._process_id = os.getpid()
         self._handle: int | None = None
+        # Of sessions that this one has results of, where no record on disk says so.
+        self._lent: list[SessionLock] = []
 
     def take(self, *, create: bool) -> None:
         """Take the lock unless it is held already; without ``create`` only in a folder that exists.
@@ -69,8 +72,41 @@ class SessionLock:
         """Whether others can see that the session is in use."""
         return self._handle is not None
 
+    def note_fork(self) -> None:
+        """Let the session be as young as a fork of it.
+
+        A clean-up that made its plan before the fork existed sees by that that somebody needs the
+        session's results now.
+        """
+        if self._handle is None:
+            return
+        try:
+            self._files.set_modified(self._handle, time.time())
+        except OSError as error:
+            _logger.debug("cannot touch %s of session %s: %s", LOCK_NAME, self._name, error)
+
+    def lend_to(self, heir: SessionLock) -> None:
+        """Let another lock hold this one too, and what was lent to it, until it is released."""
+        for one in (self, *self._lent):
+            heir.borrow(one)
+
+    def borrow(self, lender: SessionLock) -> None:
+        """Hold what another lock holds, by itself, until this one is released."""
+        self._lent.append(lender.taken_again())
+
+    def taken_again(self) -> SessionLock:
+        """Return a lock of the same session, which is given back on its own."""
+        again = SessionLock(
+            Path(self._root), self._name, durability=self._durability, files=self._files
+        )
+        again.take(create=False)
+        return again
+
     def release(self) -> None:
-        """Give the lock back; the file stays."""
+        """Give the lock back, and those that were lent to it; the file stays."""
+        lent, self._lent = self._lent, []
+        for one in lent:
+            one.release()
         handle, self._handle = self._handle, None
         if handle is None:
             return
