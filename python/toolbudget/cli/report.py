@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED, CommandError
+from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED, CommandError, with_path
 from toolbudget.cli.option_types import read_folder
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.reading import open_input
@@ -59,13 +59,13 @@ def command(
         from toolbudget.cli.context_plot import require_library
 
         require_library("pygal")
-    found = find_transcripts(paths)
-    if not found:
+    sums = ReportSums()
+    found = find_transcripts(paths, lambda *problem: sums.unreadable.append(problem))
+    if not found and not sums.unreadable:
         raise CommandError(f"no .jsonl file below {', '.join(paths)}")
-    sums = _read(found)
+    _read(found, sums)
     if not sums.transcripts:
-        path, problem = sums.unreadable[0]
-        raise CommandError(f"{path}: {problem}")
+        raise CommandError(with_path(*sums.unreadable[0]))
     if csv_path is not None:
         from toolbudget.cli.report_table import tools_csv
 
@@ -85,8 +85,7 @@ def command(
     return EXIT_FAILED if sums.unreadable else EXIT_DONE
 
 
-def _read(found: Sequence[Found]) -> ReportSums:
-    sums = ReportSums()
+def _read(found: Sequence[Found], sums: ReportSums) -> None:
     spool = os.path.abspath(default_root())  # noqa: PTH100 - no symlink is to be resolved
     # Each is read twice.
     total_bytes = 2 * sum(one.size_bytes for one in found)
@@ -99,4 +98,3 @@ def _read(found: Sequence[Found]) -> ReportSums:
                     sums.input_bytes += opened.size_bytes
             except CommandError as error:
                 sums.unreadable.append((one.path, error.message))
-    return sums

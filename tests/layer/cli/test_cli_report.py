@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import re
+import resource
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
 from tests.builders import call, res
 from tests.layer.cli.talk import said, used
 from tests.layer.cli.transcripts import assistant, to_lines, user, write
+from tests.layer.storage.faulty import FaultyFiles
+from toolbudget.cli.report_inputs import find_transcripts
 from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -145,6 +149,39 @@ def test_a_folder_stands_for_what_is_below_it(run: Callable[..., Ran], tmp_path:
     (tmp_path / "in" / "same.jsonl").hardlink_to(deep / "a.jsonl")
     told = json.loads(run("report", tmp_path / "in", deep / "a.jsonl", "--json").out)
     assert told["transcripts"] == 1
+
+
+def test_a_folder_of_more_folders_than_a_process_may_open(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """A root of a hundred thousand sessions is one."""
+    for number in range(200):
+        (tmp_path / f"s{number}").mkdir()
+    write(tmp_path / "s7" / "t.jsonl", to_lines(*TALK))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        ran = run("report", tmp_path, "--json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (ran.code, json.loads(ran.out)["transcripts"]) == (0, 1)
+
+
+def test_a_folder_below_that_cannot_be_listed_does_not_end_it(tmp_path: Path) -> None:
+    """What stands beside it is found, and it is named."""
+    (tmp_path / "a").mkdir()
+    write(tmp_path / "t.jsonl", to_lines(*TALK))
+    faulty = FaultyFiles()
+    faulty.fail_method("open_directory", errno.EACCES)
+    problems: list[tuple[str, str]] = []
+    found = find_transcripts(
+        [str(tmp_path)],
+        lambda *problem: problems.append(problem),
+        files=cast("Any", faulty),
+    )
+    assert [one.path for one in found] == [f"{tmp_path}/t.jsonl"]
+    folder = f"{tmp_path}/a"
+    assert problems == [(folder, f"cannot list {folder}: permission denied")]
 
 
 def test_what_cannot_be_read_does_not_end_it(run: Callable[..., Ran], tmp_path: Path) -> None:
