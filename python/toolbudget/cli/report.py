@@ -16,7 +16,7 @@ from toolbudget.cli.report_inputs import find_transcripts
 from toolbudget.cli.report_survey import ReportSums
 from toolbudget.cli.source import open_source
 from toolbudget.cli.workspace import default_root
-from toolbudget.cli.writing import write_named
+from toolbudget.cli.writing import named_output, write_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +55,8 @@ def command(
     Example:
       toolbudget report ~/.claude/projects --html report.html
     """  # noqa: D301 - click's mark for lines that stay as they are
+    if csv_path is not None and html_path is not None:
+        _refuse_one_for_both(csv_path, html_path)
     if html_path is not None:
         from toolbudget.cli.context_plot import require_library
 
@@ -63,6 +65,10 @@ def command(
     found = find_transcripts(paths, lambda *problem: sums.unreadable.append(problem))
     if not found and not sums.unreadable:
         raise CommandError(f"no .jsonl file below {', '.join(paths)}")
+    inputs = {one.identity for one in found}
+    for output in (csv_path, html_path):
+        if output is not None:
+            named_output(output).refuse(inputs)
     _read(found, sums)
     if not sums.transcripts:
         raise CommandError(with_path(*sums.unreadable[0]))
@@ -83,6 +89,11 @@ def command(
 
         show_report(sums)
     return EXIT_FAILED if sums.unreadable else EXIT_DONE
+
+
+def _refuse_one_for_both(csv_path: str, html_path: str) -> None:
+    if named_output(csv_path).path == named_output(html_path).path:
+        raise click.UsageError(f"--csv and --html name the same file: {csv_path!r}")
 
 
 def _read(found: Sequence[Found], sums: ReportSums) -> None:

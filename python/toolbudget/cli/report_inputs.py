@@ -26,10 +26,11 @@ _NO_TRANSCRIPTS: Final = frozenset({"content-replacements.jsonl", "applied.jsonl
 
 
 class Found(NamedTuple):
-    """One file to read, and its size."""
+    """One file to read, its size, and which it is, by whatever name."""
 
     path: str
     size_bytes: int
+    identity: tuple[int, int]
 
 
 def find_transcripts(
@@ -51,7 +52,7 @@ def find_transcripts(
     found: dict[tuple[int, int], Found] = {}
     for path in paths:
         for name, size_bytes, identity in _files_of(path, files, on_problem):
-            found.setdefault(identity, Found(name, size_bytes))
+            found.setdefault(identity, Found(name, size_bytes, identity))
     return sorted(found.values())
 
 

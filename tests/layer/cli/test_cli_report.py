@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import os
 import re
 import resource
 import shutil
@@ -250,6 +251,50 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
+
+
+@pytest.mark.parametrize("option", ["--csv", "--html"])
+class TestWhereItGoes:
+    """A report never takes the place of what it reports on, nor of anything but a file."""
+
+    @pytest.mark.parametrize("is_folder", [True, False])
+    def test_over_an_input(
+        self, run: Callable[..., Ran], tmp_path: Path, option: str, *, is_folder: bool
+    ) -> None:
+        """Also by another name of the same file."""
+        transcript = write(tmp_path / "t.jsonl", to_lines(*TALK))
+        before = transcript.read_bytes()
+        other = tmp_path / "other"
+        other.hardlink_to(transcript)
+        for output in (transcript, other):
+            ran = run("report", tmp_path if is_folder else transcript, option, output)
+            assert (ran.code, ran.out) == (1, "")
+            assert f"output is the input itself: {output}" in ran.err
+        assert transcript.read_bytes() == other.read_bytes() == before
+
+    @pytest.mark.parametrize("kind", ["directory", "fifo"])
+    def test_over_what_is_no_file(
+        self, run: Callable[..., Ran], tmp_path: Path, option: str, kind: str
+    ) -> None:
+        """A device, above all; it would be gone."""
+        transcript = write(tmp_path / "t.jsonl", to_lines(*TALK))
+        output = tmp_path / "output"
+        if kind == "fifo":
+            os.mkfifo(output)
+        else:
+            output.mkdir()
+        ran = run("report", transcript, option, output)
+        assert (ran.code, ran.out) == (1, "")
+        assert f"output is not a regular file: {output}" in ran.err
+        assert output.is_dir() or output.is_fifo()
+
+    def test_both_in_one_file(self, run: Callable[..., Ran], tmp_path: Path, option: str) -> None:
+        """One would be lost."""
+        transcript = write(tmp_path / "t.jsonl", to_lines(*TALK))
+        other = "--html" if option == "--csv" else "--csv"
+        output = tmp_path / "output"
+        ran = run("report", transcript, option, output, other, tmp_path / "." / "output")
+        assert (ran.code, output.exists()) == (2, False)
 
 
 def test_the_page_is_complete_in_itself(report: Callable[..., Any], tmp_path: Path) -> None:
