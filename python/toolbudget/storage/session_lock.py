@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,7 +38,17 @@ class SessionLock:
     then goes by the age of its files.
     """
 
-    __slots__ = ("_durability", "_files", "_handle", "_lent", "_name", "_process_id", "_root")
+    __slots__ = (
+        "_durability",
+        "_files",
+        "_handle",
+        "_is_over",
+        "_lent",
+        "_name",
+        "_process_id",
+        "_root",
+        "_taking",
+    )
 
     def __init__(
         self, root: Path, name: str, *, durability: Durability = "full", files: FileSystem = POSIX
@@ -53,6 +64,8 @@ class SessionLock:
         self._handle: int | None = None
         # Of sessions that this one has results of, where no record on disk says so.
         self._lent: list[SessionLock] = []
+        self._taking = threading.Lock()
+        self._is_over = False
 
     def take(self, *, create: bool) -> None:
         """Take the lock unless it is held already; without ``create`` only in a folder that exists.
@@ -60,12 +73,14 @@ class SessionLock:
         A new session has nothing to be cleaned up before its first decision, so it makes no folder
         for a lock alone.
         """
-        if self._handle is not None:
-            return
-        try:
-            self._handle = self._acquire(create=create)
-        except OSError as error:
-            _logger.debug("cannot hold %s of session %s: %s", LOCK_NAME, self._name, error)
+        # A decision and a message of the host's may come from two threads at once.
+        with self._taking:
+            if self._handle is not None or self._is_over:
+                return
+            try:
+                self._handle = self._acquire(create=create)
+            except OSError as error:
+                _logger.debug("cannot hold %s of session %s: %s", LOCK_NAME, self._name, error)
 
     @property
     def is_held(self) -> bool:
@@ -103,7 +118,8 @@ class SessionLock:
         return again
 
     def release(self) -> None:
-        """Give the lock back, and those that were lent to it; the file stays."""
+        """Give the lock back, and those that were lent to it, for good; the file stays."""
+        self._is_over = True
         lent, self._lent = self._lent, []
         for one in lent:
             one.release()

@@ -78,6 +78,21 @@ class TestAge:
             age(tmp_path, "child", 31)
             assert plan_cleanup(tmp_path, older_than_s=1).kept == {"in-use": 1, "needed": 1}
 
+    def test_one_with_messages_only_is_in_use_while_it_is_open(self, tmp_path: Path) -> None:
+        """A host may keep its messages there long before anything is too large."""
+        session = Session.open(tmp_path, "s", durability="process")
+        transcript = session.transcript
+        assert transcript is not None
+        assert list(tmp_path.iterdir()) == []
+        transcript.append({"type": "user", "message": {"role": "user", "content": "hi"}})
+        age(tmp_path, "s", 31)
+        assert plan_cleanup(tmp_path, older_than_s=1).kept == {"in-use": 1}
+        session.close()
+        transcript.append({"type": "user", "message": {"role": "user", "content": "late"}})
+        age(tmp_path, "s", 31)
+        assert go(tmp_path, older_than_s=1) == [None]
+        assert list(tmp_path.iterdir()) == []
+
     def test_an_ephemeral_session_is_ours_and_in_use(self, tmp_path: Path) -> None:
         """It has files without records, and those are to be found again."""
         with Session.open(tmp_path, "e", ephemeral=True, durability="process") as session:
