@@ -323,6 +323,11 @@ class ModelFiles(InspectableFileSystem):
             self._step()
             node.permissions = stat.S_IMODE(mode)
 
+    def set_modified(self, handle: int, time_s: float) -> None:
+        """Set the time of the last write."""
+        with self._living():
+            self._handle(handle).node.modified_s = time_s
+
     def user(self) -> int:
         """Return the user that everything here belongs to."""
         return _USER

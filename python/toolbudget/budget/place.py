@@ -7,17 +7,40 @@ from typing import TYPE_CHECKING
 from toolbudget.storage.transcript import Transcript
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from toolbudget.budget.home import Home
     from toolbudget.budget.settings import Settings
     from toolbudget.storage.record_log import RecordLog
+    from toolbudget.storage.session_lock import SessionLock
 
 __all__ = ["Place"]
+
+
+class _SessionTranscript(Transcript):
+    """A transcript that shows from its first message on that its session is in use."""
+
+    def __init__(self, home: Home, settings: Settings, *, path: Path, lock: SessionLock) -> None:
+        super().__init__(
+            path,
+            session_id=home.session_id,
+            durability=settings.durability,
+            files=home.files,
+            anchor=home.root,
+        )
+        self._lock = lock
+
+    def append(self, record: Mapping[str, object]) -> None:
+        super().append(record)
+        self._lock.take(create=True)
 
 
 class Place:
     """What a host needs in order to keep its messages beside the session's records."""
 
     _home: Home
+    _lock: SessionLock
     _log: RecordLog
     _settings: Settings
 
@@ -51,10 +74,4 @@ class Place:
         """
         if self._settings.is_ephemeral:
             return None
-        return Transcript(
-            self._log.path,
-            session_id=self._home.session_id,
-            durability=self._settings.durability,
-            files=self._home.files,
-            anchor=self._home.root,
-        )
+        return _SessionTranscript(self._home, self._settings, path=self._log.path, lock=self._lock)

@@ -78,6 +78,7 @@ class Session(Compaction, Streams, Reading):
         )
         self.turn_budget = TurnBudget()
         """Output tokens of the turn that runs, and the budget that its user gave."""
+        self._lock = lock
         # Released when the session is closed or forgotten, at the latest with the process.
         self._release = weakref.finalize(self, lock.release)
 
@@ -236,6 +237,10 @@ class Session(Compaction, Streams, Reading):
         with lock.given_back_on_failure():
             journal = home.open_journal(settings, log, lock)
             engine = self._engine.branch(journal, settings.policy)
+            if home.name != self._home.name:
+                self._lock.note_fork()
+                if ephemeral:
+                    self._lock.lend_to(lock)
             if not ephemeral:
                 home.begin(journal, self._home.session_id, settings.durability)
                 home.hold_what_exists(lock)

@@ -16,6 +16,7 @@ __all__ = [
     "EXIT_USAGE",
     "CommandError",
     "reason_of",
+    "with_path",
 ]
 
 EXIT_DONE: Final = 0
@@ -39,3 +40,8 @@ def reason_of(error: OSError) -> str:
     if error.errno is not None:
         return os.strerror(error.errno).lower()
     return str(error) or type(error).__name__
+
+
+def with_path(path: str, problem: str) -> str:
+    """Return a problem together with the file that it is about, named once."""
+    return problem if path in problem else f"{path}: {problem}"

@@ -51,7 +51,7 @@ def command(
     should_remove: bool,
     as_json: bool,
 ) -> int:
-    r"""Remove sessions below ROOT by age and by size; shows what would go unless told --yes.
+    """Remove sessions below ROOT by age and by size; shows what would go unless told --yes.
 
     A session goes whole or not at all. It stays while a process has it open, while one of its files
     or its transcript is younger than the age (one day, if only sizes are given), and while another
@@ -61,7 +61,7 @@ def command(
     Examples:
       toolbudget gc ~/agent/sessions --older-than 30d
       toolbudget gc ~/agent/sessions --max-bytes 10GB --yes
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
     if older_than_s is None and max_bytes is None and max_session_bytes is None:
         wanted = "give --older-than, --max-bytes or --max-session-bytes"
         raise click.UsageError(f"nothing says which sessions are too many: {wanted}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED, CommandError
+from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED, CommandError, with_path
 from toolbudget.cli.option_types import read_folder
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.reading import open_input
@@ -16,7 +16,7 @@ from toolbudget.cli.report_inputs import find_transcripts
 from toolbudget.cli.report_survey import ReportSums
 from toolbudget.cli.source import open_source
 from toolbudget.cli.workspace import default_root
-from toolbudget.cli.writing import write_named
+from toolbudget.cli.writing import named_output, write_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ __all__ = ["command"]
 def command(
     *, paths: tuple[str, ...], html_path: str | None, csv_path: str | None, as_json: bool
 ) -> int:
-    r"""Sum up the tool results of transcripts: by tool, by size, by message, the largest ones.
+    """Sum up the tool results of transcripts: by tool, by size, by message, the largest ones.
 
     PATHS are transcripts, request bodies or lists of messages, or folders, which stand for every
     .jsonl file below them. Nothing is stored or changed.
@@ -54,18 +54,24 @@ def command(
     \b
     Example:
       toolbudget report ~/.claude/projects --html report.html
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
+    if csv_path is not None and html_path is not None:
+        _refuse_one_for_both(csv_path, html_path)
     if html_path is not None:
         from toolbudget.cli.context_plot import require_library
 
         require_library("pygal")
-    found = find_transcripts(paths)
-    if not found:
+    sums = ReportSums()
+    found = find_transcripts(paths, lambda *problem: sums.unreadable.append(problem))
+    if not found and not sums.unreadable:
         raise CommandError(f"no .jsonl file below {', '.join(paths)}")
-    sums = _read(found)
+    inputs = {one.identity for one in found}
+    for output in (csv_path, html_path):
+        if output is not None:
+            named_output(output).refuse(inputs)
+    _read(found, sums)
     if not sums.transcripts:
-        path, problem = sums.unreadable[0]
-        raise CommandError(f"{path}: {problem}")
+        raise CommandError(with_path(*sums.unreadable[0]))
     if csv_path is not None:
         from toolbudget.cli.report_table import tools_csv
 
@@ -85,8 +91,12 @@ def command(
     return EXIT_FAILED if sums.unreadable else EXIT_DONE
 
 
-def _read(found: Sequence[Found]) -> ReportSums:
-    sums = ReportSums()
+def _refuse_one_for_both(csv_path: str, html_path: str) -> None:
+    if named_output(csv_path).path == named_output(html_path).path:
+        raise click.UsageError(f"--csv and --html name the same file: {csv_path!r}")
+
+
+def _read(found: Sequence[Found], sums: ReportSums) -> None:
     spool = os.path.abspath(default_root())  # noqa: PTH100 - no symlink is to be resolved
     # Each is read twice.
     total_bytes = 2 * sum(one.size_bytes for one in found)
@@ -99,4 +109,3 @@ def _read(found: Sequence[Found]) -> ReportSums:
                     sums.input_bytes += opened.size_bytes
             except CommandError as error:
                 sums.unreadable.append((one.path, error.message))
-    return sums

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
+from toolbudget.cli.failure import with_path
 from toolbudget.cli.report_table import by_size, tools_by_chars
 from toolbudget.cli.sessions_view import console
 from toolbudget.cli.wording import count, grouped, printable, shorten
@@ -148,7 +149,7 @@ def _problems(out: Console, sums: ReportSums) -> None:
     if sums.malformed:
         _line(out, f"{count(sums.malformed, 'line')} could not be read as a record", "yellow")
     for path, problem in sums.unreadable[:_MAX_UNREADABLE]:
-        _line(out, f"Not read: {printable(path)}: {printable(problem)}", "red")
+        _line(out, f"Not read: {printable(with_path(path, problem))}", "red")
     if len(sums.unreadable) > _MAX_UNREADABLE:
         more = len(sums.unreadable) - _MAX_UNREADABLE
         _line(out, f"and {count(more, 'more file')}; --json lists them", "red")

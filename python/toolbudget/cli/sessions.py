@@ -41,7 +41,7 @@ _ORDERS: Final[dict[str, Callable[[SessionSummary], tuple[float | str, str]]]] =
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, path: str, order: str, max_rows: int | None, as_json: bool) -> int:
-    r"""List the sessions below ROOT: stored results, bytes, age, and whether one is in use.
+    """List the sessions below ROOT: stored results, bytes, age, and whether one is in use.
 
     Only reads. The sizes are those of the files; a transcript that another program owns does not
     count. ROOT may also be one session.
@@ -49,7 +49,7 @@ def command(*, path: str, order: str, max_rows: int | None, as_json: bool) -> in
     \b
     Example:
       toolbudget sessions ~/agent/sessions --sort size --limit 20
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
     now_s = time.time()
     with show_count("Looking at sessions") as advance:
         found = []

@@ -16,13 +16,21 @@ from toolbudget.storage.line_reader import read_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from toolbudget._core.pure.json import Path as JsonPath
     from toolbudget.cli.judging import Edit
     from toolbudget.cli.reading import Input, OnRead
     from toolbudget.storage._files import Durability, FileSystem
 
-__all__ = ["OutputFile", "OutputTakenError", "output_chunks", "splices_of", "write_named"]
+__all__ = [
+    "OutputFile",
+    "OutputTakenError",
+    "named_output",
+    "output_chunks",
+    "splices_of",
+    "write_named",
+]
 
 Comparison: TypeAlias = Literal["missing", "same", "other"]
 
@@ -115,6 +123,8 @@ class OutputFile(NamedTuple):
             raise self._error("write", error) from error
         temporary_name = f".{os.urandom(8).hex()}.tmp"
         try:
+            if overwrite:
+                self._refuse_no_file(directory)
             self._write_aside(chunks, temporary_name, directory)
             self._publish(temporary_name, directory, overwrite=overwrite)
             if self.durability == "full":
@@ -127,6 +137,29 @@ class OutputFile(NamedTuple):
             with contextlib.suppress(OSError):
                 self.files.unlink(temporary_name, parent=directory)
             close_quietly(self.files, directory)
+
+    def refuse(self, inputs: AbstractSet[tuple[int, int]]) -> None:
+        """Refuse at once what may not be overwritten: an input, or what is no file.
+
+        Raises:
+            CommandError: It is one of those.
+        """
+        if any(self.is_same_as(identity) for identity in inputs):
+            raise CommandError(f"output is the input itself: {self.path}")
+        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
+            directory = self._open_directory(create=False)
+            opened.callback(close_quietly, self.files, directory)
+            self._refuse_no_file(directory)
+
+    def _refuse_no_file(self, directory: int) -> None:
+        """Refuse the place of a device, a FIFO or a socket: it would be gone.
+
+        A link is replaced, what it points to stays.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            kind = self.files.look(self.name, parent=directory).kind
+            if kind not in {"file", "symbolic link"}:
+                raise CommandError(f"output is not a regular file: {self.path}")
 
     def taken(self) -> OutputTakenError:
         """Return the error for other bytes that are there already."""
@@ -207,17 +240,21 @@ def write_named(path: str, data: bytes) -> None:
     """Put bytes under a name that the user gave, in the place of an earlier file.
 
     Raises:
-        CommandError: The file cannot be written.
+        CommandError: The file cannot be written, or something else than a file is there.
     """
+    named_output(path).write([data], overwrite=True)
+
+
+def named_output(path: str) -> OutputFile:
+    """Return a file of a name that the user gave."""
     place = Path(os.path.abspath(path))  # noqa: PTH100 - no symlink is to be resolved
-    output = OutputFile(
+    return OutputFile(
         anchor=place.parent,
         directories=(),
         name=place.name,
         durability="process",
         makes_directories=False,
     )
-    output.write([data], overwrite=True)
 
 
 def output_chunks(

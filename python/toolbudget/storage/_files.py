@@ -160,6 +160,9 @@ class PosixFileSystem:
             modified_s=found.st_mtime,
         )
 
+    def set_modified(self, handle: int, time_s: float) -> None:
+        os.utime(handle, (time_s, time_s))
+
     def names(self, handle: int) -> list[str]:
         return os.listdir(handle)
 

@@ -138,6 +138,10 @@ class FileSystem(Protocol):
         """Say what stands under a name; neither opens nor follows it."""
         ...
 
+    def set_modified(self, handle: int, time_s: float) -> None:
+        """Let the open file have been written at a time, in seconds since the epoch."""
+        ...
+
     def names(self, handle: int) -> list[str]:
         """The names in an open directory, in no particular order."""
         ...

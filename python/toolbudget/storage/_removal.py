@@ -7,15 +7,15 @@ while the session's lock is held alone; only then is anything deleted.
 
 from __future__ import annotations
 
-import re
 import secrets
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from toolbudget.errors import TranscriptError
 from toolbudget.storage._files import close_quietly, open_chain
 from toolbudget.storage._session_files import DIRECTORY_ROLES, RECORD_ROLES, entries_of
+from toolbudget.storage._tree_removal import remove_tree
+from toolbudget.storage.json_lines import MARKER
 from toolbudget.storage.log_file import LogFile, Owner
 from toolbudget.storage.names import session_name
 from toolbudget.storage.records import parse_line
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from toolbudget.storage.survey import SessionSummary
 
     class _Act(Protocol):
-        def __call__(self, name: str, /, *, parent: int) -> object: ...
+        def __call__(self, *, parent: int) -> object: ...
 
 
-__all__ = ["TRASH_NAME", "NotRemovedError", "remove_session", "remove_tree"]
+__all__ = ["NotRemovedError", "remove_session"]
 
 _PREFIX: Final = ".trash-"
-TRASH_NAME: Final = re.compile(r"\.trash-[0-9a-f]{16}")
-"""The name under which something waits for its deletion."""
+"""How a :data:`~toolbudget.storage._session_files.TRASH_NAME` begins."""
 
 
 class NotRemovedError(Exception):
@@ -50,6 +49,7 @@ def remove_session(planned: SessionSummary, *, files: RemovingFileSystem) -> Non
 
     Raises:
         NotRemovedError: It is in use, or has changed since.
+        TranscriptError: Its records cannot be read.
         OSError: Something cannot be moved or deleted. What was moved waits for the next clean-up.
     """
     place = planned.place
@@ -61,7 +61,9 @@ def remove_session(planned: SessionSummary, *, files: RemovingFileSystem) -> Non
         # Its lock is held here, so that it says of itself that it is in use.
         if now.newest_s > planned.newest_s:
             raise NotRemovedError("it has been written since")
-        if planned.is_foreign or planned.has_unknown:
+        if now.failures:
+            raise NotRemovedError(now.failures[0])
+        if now.is_foreign or now.has_unknown:
             _remove_own(now, files)
             return
         for name in (place.transcript.name, place.name):
@@ -76,10 +78,14 @@ def _lock(place: SessionPlace, root: int, files: RemovingFileSystem, cleanup: Ex
         cleanup.push(_OnFailure(partial(files.remove_directory, place.name, parent=root)))
     directory = files.open_directory(place.name, parent=root)
     cleanup.callback(close_quietly, files, directory)
-    if LOCK_NAME not in files.names(directory):
+    is_new = LOCK_NAME not in files.names(directory)
+    if is_new:
         cleanup.push(_OnFailure(partial(files.unlink, LOCK_NAME, parent=directory)))
     handle = files.open_append(LOCK_NAME, parent=directory, create=True)
     cleanup.callback(close_quietly, files, handle)
+    if is_new:
+        # Made for the removal alone, it must not make the session young.
+        files.set_modified(handle, 0)
     try:
         files.lock(handle, exclusive=True, blocking=False)
     except BlockingIOError as error:
@@ -109,82 +115,112 @@ def _move_away(name: str, root: int, files: RemovingFileSystem, cleanup: ExitSta
         cleanup.callback(remove_tree, trash, root, files)
 
 
-def remove_tree(name: str, parent: int, files: RemovingFileSystem) -> None:
-    """Remove a name with everything below it; links are removed, never followed.
-
-    Raises:
-        OSError: Something cannot be removed.
-    """
-    if files.look(name, parent=parent).kind != "directory":
-        files.unlink(name, parent=parent)
-        return
-    handle = files.open_directory(name, parent=parent)
-    try:
-        for below in files.names(handle):
-            remove_tree(below, handle, files)
-    finally:
-        close_quietly(files, handle)
-    files.remove_directory(name, parent=parent)
-
-
 def _remove_own(summary: SessionSummary, files: RemovingFileSystem) -> None:
     """Remove what is ours of a session whose folder another program, or somebody, uses too."""
     place = summary.place
-    failures: list[OSError] = []
-    located = list(entries_of(place, files, lambda _path, error: failures.append(error)))
-    if failures:
-        raise failures[0]
-    recorded = set(_recorded_names(located, place, files)) if summary.is_foreign else None
-    own = [one for one in located if _is_own(one, recorded, place, files)]
-    for one in sorted(own, key=lambda one: one.role not in RECORD_ROLES):
-        _in_directory(one.path, place, files, files.unlink)
+    _put_records_away(place, files)
+    located = _entries(place, files)
+    recorded = _names_that_go(located, place, files) if summary.is_foreign else None
+    # The records put away name what is still to go, and the lock tells the next run whose it is.
+    own = sorted(
+        (one for one in located if _is_own(one, recorded)),
+        key=lambda one: (one.role == "lock", one.role == "removed"),
+    )
+    for one in own:
+        _in_directory(one.path.parent, place, files, partial(files.unlink, one.path.name))
     for one in reversed(located):
         if one.role in DIRECTORY_ROLES and one.is_in_place:
             # Others' files keep it.
             with suppress(OSError):
-                _in_directory(one.path, place, files, files.remove_directory)
+                remove = partial(files.remove_directory, one.path.name)
+                _in_directory(one.path.parent, place, files, remove)
 
 
-def _is_own(
-    located: Located, recorded: set[str] | None, place: SessionPlace, files: RemovingFileSystem
-) -> bool:
-    if not located.is_in_place or located.role in DIRECTORY_ROLES | {"unknown"}:
+def _put_records_away(place: SessionPlace, files: RemovingFileSystem) -> None:
+    """Take every record of ours out of sight, before any file that one names.
+
+    Those in the folder get another name each: a run that is killed on the way leaves them to the
+    next one, which learns of them what is ours.
+    """
+    changed = set()
+    for one in _entries(place, files):
+        if not (one.is_in_place and _is_record_file_of_ours(one, place, files)):
+            continue
+        name, directory = one.path.name, one.path.parent
+        trash = f"{_PREFIX}{secrets.token_hex(8)}"
+        # Where the transcript is ours every result is, so that nothing has to be learned of it.
+        is_last = one.role == "transcript"
+        act = partial(files.unlink, name) if is_last else partial(files.replace, name, trash)
+        _in_directory(directory, place, files, act)
+        changed.add(directory)
+    for directory in changed:
+        _in_directory(directory, place, files, partial(_sync, files))
+
+
+def _sync(files: RemovingFileSystem, *, parent: int) -> None:
+    files.sync_directory(parent)
+
+
+def _entries(place: SessionPlace, files: RemovingFileSystem) -> list[Located]:
+    failures: list[OSError] = []
+    located = list(entries_of(place, files, lambda _path, error: failures.append(error)))
+    if failures:
+        raise failures[0]
+    return located
+
+
+def _is_own(located: Located, recorded: set[str] | None) -> bool:
+    others = DIRECTORY_ROLES | RECORD_ROLES | {"unknown"}
+    if not located.is_in_place or located.role in others:
         return False
-    if located.role in RECORD_ROLES:
-        return _belongs_to_us(located, place, files)
     return located.role != "result" or recorded is None or located.path.name in recorded
 
 
-def _belongs_to_us(located: Located, place: SessionPlace, files: RemovingFileSystem) -> bool:
+def _is_record_file_of_ours(
+    located: Located, place: SessionPlace, files: RemovingFileSystem
+) -> bool:
+    if located.role not in RECORD_ROLES:
+        return False
     log_file = LogFile(located.path, anchor=place.root, durability="process", files=files)
-    try:
-        return log_file.owner() is Owner.US
-    except TranscriptError as error:
-        raise NotRemovedError(str(error)) from error
+    owner = log_file.owner()
+    # Nobody else makes a file of the sidecar's name.
+    return owner is Owner.US or (owner is Owner.NOBODY and located.role == "sidecar")
+
+
+def _names_that_go(
+    located: list[Located], place: SessionPlace, files: RemovingFileSystem
+) -> set[str]:
+    """Return the stored files that records put away are about, and none that stays is."""
+    going, staying = set[str](), set[str]()
+    for one in located:
+        if one.is_in_place and one.role == "removed":
+            going.update(_recorded_names(one, place, files))
+        elif one.is_in_place and one.role in RECORD_ROLES:
+            staying.update(_recorded_names(one, place, files))
+    return going - staying
 
 
 def _recorded_names(
-    located: list[Located], place: SessionPlace, files: RemovingFileSystem
+    located: Located, place: SessionPlace, files: RemovingFileSystem
 ) -> Iterator[str]:
-    """Yield the names of the stored files that records of ours in this session are about."""
-    for one in located:
-        if one.role not in RECORD_ROLES or not one.is_in_place:
-            continue
-        log_file = LogFile(one.path, anchor=place.root, durability="process", files=files)
-        with log_file.reading() as handle:
-            lines = () if handle is None else log_file.lines(handle)
-            for line in lines:
-                parsed = () if line.data is None else parse_line(line.data).records
-                for record in parsed:
-                    home = record.inherited_from
-                    if record.is_ours and (home is None or session_name(home) == place.name):
-                        yield from (entry.file for entry in record.replacements if entry.file)
+    """Yield the names of this session's stored files that records of ours in a file are about."""
+    log_file = LogFile(located.path, anchor=place.root, durability="process", files=files)
+    with log_file.reading() as handle:
+        for line in () if handle is None else log_file.lines(handle):
+            if line.data is None or MARKER not in line.data:
+                continue
+            for record in parse_line(line.data).records:
+                home = record.inherited_from
+                if record.is_ours and (home is None or session_name(home) == place.name):
+                    yield from (entry.file for entry in record.replacements if entry.file)
 
 
-def _in_directory(path: Path, place: SessionPlace, files: RemovingFileSystem, act: _Act) -> None:
-    names = path.parent.relative_to(place.root).parts
+def _in_directory(
+    directory: Path, place: SessionPlace, files: RemovingFileSystem, act: _Act
+) -> None:
+    names = directory.relative_to(place.root).parts
     parent = open_chain(files, str(place.root), names, create=False, durability="process")
     try:
-        act(path.name, parent=parent)
+        act(parent=parent)
     finally:
         close_quietly(files, parent)

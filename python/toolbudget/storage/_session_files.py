@@ -22,6 +22,7 @@ __all__ = [
     "SESSION_MARKS",
     "STORED_NAME",
     "SUBAGENTS_NAME",
+    "TRASH_NAME",
     "Located",
     "Role",
     "SessionPlace",
@@ -42,6 +43,7 @@ Role = Literal[
     "subagents",
     "agent",
     "temporary",
+    "removed",
     "unknown",
 ]
 """What a name of a session is for."""
@@ -66,6 +68,8 @@ SESSION_MARKS: Final = frozenset(_ROLES)
 STORED_NAME: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:txt|json)")
 """The form of every file name that a store makes."""
 _TEMPORARY_NAME: Final = re.compile(r"\.tmp-[0-9a-f]{16}")
+TRASH_NAME: Final = re.compile(r"\.trash-[0-9a-f]{16}")
+"""The name under which a clean-up puts away what it is about to delete."""
 _SUPERUSER: Final = 0
 _AGENT_NAME: Final = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
 
@@ -191,6 +195,8 @@ def open_in_session(directory: Path, place: SessionPlace, files: InspectableFile
 
 
 def _role_of(name: str, directory: Role) -> Role:
+    if directory != "results" and TRASH_NAME.fullmatch(name):
+        return "removed"
     if directory == "results":
         return "result" if STORED_NAME.fullmatch(name) else "unknown"
     if directory == "subagents":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolbudget.storage._files import Entry, InspectableFileSystem
 
-__all__ = ["find_sessions"]
+__all__ = ["find_sessions", "sessions_of_root"]
 
 _SUFFIX: Final = ".jsonl"
 _FOLDERS_INSIDE: Final = frozenset({RESULTS_NAME, SUBAGENTS_NAME})
@@ -71,6 +71,37 @@ def find_sessions(
         return _one(named, path)
     if found is None or found.kind not in {"directory", "symbolic link"}:
         raise ConfigError(f"neither a session nor a folder of sessions: {str(path)!r}")
+    return named, sorted(_sessions_below(named, files))
+
+
+def sessions_of_root(
+    path: str | os.PathLike[str], *, files: InspectableFileSystem = POSIX
+) -> tuple[Path, list[SessionPlace]]:
+    """Return a folder of all sessions, and the sessions in it; one session alone is refused.
+
+    Args:
+        path: The folder; a symbolic link to it will do.
+        files: The file system.
+
+    Raises:
+        ConfigError: It is no folder, or a session or part of one.
+        OSError: It cannot be looked at.
+
+    Example:
+        >>> sessions_of_root("sessions/tool-results")
+        Traceback (most recent call last):
+            ...
+        toolbudget.errors.ConfigError: part of one session, not the folder of all sessions: \
+'sessions/tool-results'
+    """
+    if not os.fspath(path):
+        raise ConfigError(f"path names no folder: {path!r}")
+    named = absolute_path(path)
+    if named.name in SESSION_MARKS or _has_marks(named, files):
+        raise ConfigError(f"part of one session, not the folder of all sessions: {str(path)!r}")
+    found = _look(named, files)
+    if found is None or found.kind not in {"directory", "symbolic link"}:
+        raise ConfigError(f"not a folder of all sessions: {str(path)!r}")
     return named, sorted(_sessions_below(named, files))
 
 

@@ -14,16 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from toolbudget.errors import ConfigError
+from toolbudget.errors import ConfigError, TranscriptError
 from toolbudget.storage._files import POSIX, close_quietly
-from toolbudget.storage._paths import absolute_path
-from toolbudget.storage._removal import (
-    TRASH_NAME,
-    NotRemovedError,
-    remove_session,
-    remove_tree,
-)
-from toolbudget.storage.survey import SessionSummary, summaries
+from toolbudget.storage._removal import NotRemovedError, remove_session
+from toolbudget.storage._session_files import TRASH_NAME
+from toolbudget.storage._session_places import sessions_of_root
+from toolbudget.storage._tree_removal import remove_tree
+from toolbudget.storage.survey import SessionSummary, summary_of
 
 if TYPE_CHECKING:
     import os
@@ -122,7 +119,7 @@ def plan_cleanup(
     """Say which sessions would be removed.
 
     Args:
-        root: The folder of all sessions.
+        root: The folder of all sessions; whether a session is needed can be told only of all.
         older_than_s: Sessions go that nobody has written for more than so many seconds. Without it,
             quotas alone decide, over sessions older than a day.
         max_bytes: The oldest sessions go until the rest has at most so many bytes.
@@ -132,7 +129,7 @@ def plan_cleanup(
         on_looked_at: Told of each session that was looked at.
 
     Raises:
-        ConfigError: No limit is given, one is not above 0, or there are no sessions there.
+        ConfigError: No limit is given, one is not above 0, or it is not the folder of all sessions.
         OSError: The folder cannot be looked at.
 
     Example:
@@ -150,9 +147,10 @@ def plan_cleanup(
     _require_limits(older_than_s, max_bytes, max_session_bytes)
     now_s = time.time() if now_s is None else now_s
     age_s = DEFAULT_AGE_S if older_than_s is None else older_than_s
-    folder = absolute_path(root)
+    folder, places = sessions_of_root(root, files=files)
     found: list[SessionSummary] = []
-    for summary in summaries(folder, files=files):
+    for place in places:
+        summary = summary_of(place, files=files)
         found.append(summary)
         if on_looked_at is not None:
             on_looked_at(summary)
@@ -208,7 +206,7 @@ def carry_out(plan: CleanupPlan, *, files: RemovingFileSystem = POSIX) -> Iterat
             continue
         try:
             remove_session(summary, files=files)
-        except NotRemovedError as error:
+        except (NotRemovedError, TranscriptError) as error:
             needed |= summary.parents
             yield Removed(planned, str(error))
         except OSError as error:

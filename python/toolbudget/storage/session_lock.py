@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import threading
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from toolbudget.storage._files import Durability, FileSystem
 
@@ -21,8 +22,9 @@ __all__ = ["LOCK_NAME", "SessionLock"]
 
 LOCK_NAME: Final = "session.lock"
 
-# A clean-up holds the lock alone for two renames.
-_TRIES: Final = 100
+# A clean-up holds the lock alone while it looks at the session once more and moves it away: most
+# often for milliseconds, with a huge transcript or thousands of files for seconds.
+_TRIES: Final = 2000
 _PAUSE_S: Final = 0.005
 
 _logger: Final = logging.getLogger("toolbudget")
@@ -36,7 +38,17 @@ class SessionLock:
     then goes by the age of its files.
     """
 
-    __slots__ = ("_durability", "_files", "_handle", "_name", "_process_id", "_root")
+    __slots__ = (
+        "_durability",
+        "_files",
+        "_handle",
+        "_is_over",
+        "_lent",
+        "_name",
+        "_process_id",
+        "_root",
+        "_taking",
+    )
 
     def __init__(
         self, root: Path, name: str, *, durability: Durability = "full", files: FileSystem = POSIX
@@ -50,6 +62,10 @@ class SessionLock:
         self._files = files
         self._process_id = os.getpid()
         self._handle: int | None = None
+        # Of sessions that this one has results of, where no record on disk says so.
+        self._lent: list[SessionLock] = []
+        self._taking = threading.Lock()
+        self._is_over = False
 
     def take(self, *, create: bool) -> None:
         """Take the lock unless it is held already; without ``create`` only in a folder that exists.
@@ -57,20 +73,56 @@ class SessionLock:
         A new session has nothing to be cleaned up before its first decision, so it makes no folder
         for a lock alone.
         """
-        if self._handle is not None:
-            return
-        try:
-            self._handle = self._acquire(create=create)
-        except OSError as error:
-            _logger.debug("cannot hold %s of session %s: %s", LOCK_NAME, self._name, error)
+        # A decision and a message of the host's may come from two threads at once.
+        with self._taking:
+            if self._handle is not None or self._is_over:
+                return
+            try:
+                self._handle = self._acquire(create=create)
+            except OSError as error:
+                _logger.debug("cannot hold %s of session %s: %s", LOCK_NAME, self._name, error)
 
     @property
     def is_held(self) -> bool:
         """Whether others can see that the session is in use."""
         return self._handle is not None
 
+    def note_fork(self) -> None:
+        """Let the session be as young as a fork of it.
+
+        A clean-up that made its plan before the fork existed sees by that that somebody needs the
+        session's results now.
+        """
+        if self._handle is None:
+            return
+        try:
+            self._files.set_modified(self._handle, time.time())
+        except OSError as error:
+            _logger.debug("cannot touch %s of session %s: %s", LOCK_NAME, self._name, error)
+
+    def lend_to(self, heir: SessionLock) -> None:
+        """Let another lock hold this one too, and what was lent to it, until it is released."""
+        for one in (self, *self._lent):
+            heir.borrow(one)
+
+    def borrow(self, lender: SessionLock) -> None:
+        """Hold what another lock holds, by itself, until this one is released."""
+        self._lent.append(lender.taken_again())
+
+    def taken_again(self) -> SessionLock:
+        """Return a lock of the same session, which is given back on its own."""
+        again = SessionLock(
+            Path(self._root), self._name, durability=self._durability, files=self._files
+        )
+        again.take(create=False)
+        return again
+
     def release(self) -> None:
-        """Give the lock back; the file stays."""
+        """Give the lock back, and those that were lent to it, for good; the file stays."""
+        self._is_over = True
+        lent, self._lent = self._lent, []
+        for one in lent:
+            one.release()
         handle, self._handle = self._handle, None
         if handle is None:
             return

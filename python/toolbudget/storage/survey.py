@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionSummary", "is_in_use", "summaries", "summary_of"]
 
 _INHERITED: Final = b'"inheritedFrom"'
-_OWN_ROLES: Final[frozenset[Role]] = frozenset({"lock"})
+_OWN_ROLES: Final[frozenset[Role]] = frozenset({"lock", "removed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class SessionSummary:
         record_bytes: Bytes of its transcripts and records, those of sub-agents too; a transcript
             that another program owns is not counted.
         other_bytes: Bytes of everything else in its folder.
-        newest_s: When the youngest of its files, or its transcript, was written, in seconds since
-            the epoch; 0 if it has no file at all.
+        newest_s: When the youngest of its files, or its transcript, was written, or the session
+            was forked, in seconds since the epoch; 0 if it has no file at all.
         is_in_use: Whether a process holds its lock.
         is_foreign: Whether its transcript belongs to another program.
         is_ours: Whether there is anything that only this library leaves: a transcript or another
@@ -173,8 +173,8 @@ class _Counts:
         role, entry = located.role, located.entry
         if entry.kind == "directory" and located.is_in_place:
             return
-        if role != "lock":  # it is as old as the session's first opening, and never written
-            self.newest_s = max(self.newest_s, entry.modified_s)
+        # That of the lock is when the session was first held, or last forked.
+        self.newest_s = max(self.newest_s, entry.modified_s)
         is_file = entry.kind == "file"
         size_bytes = entry.size_bytes if is_file else 0
         self.has_unknown |= role == "unknown" or not located.is_in_place

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from tests.layer.cli.transcripts import Ran
 
 COMMAND = [sys.executable, "-m", "toolbudget"]
-COMMANDS = ("apply", "diff", "doctor", "info")
+COMMANDS = (
+    "apply",
+    "config",
+    "context",
+    "diff",
+    "doctor",
+    "gc",
+    "info",
+    "report",
+    "sessions",
+)
 LINES = to_lines(user(res("t1", "x" * 60_000), sessionId="s1"))
 
 
@@ -41,6 +51,14 @@ def test_each_command_has_help(run: Callable[..., Ran], command: str) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert f"toolbudget {command}" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
+    assert "\\b" not in ran.out
+
+
+@pytest.mark.parametrize("command", ["config", "context", "gc", "report", "sessions"])
+def test_an_example_stands_on_a_line_of_its_own(run: Callable[..., Ran], command: str) -> None:
+    """It is there to be copied."""
+    lines = run(command, "--help").out.splitlines()
+    assert any(line.startswith(f"    toolbudget {command} ") for line in lines)
 
 
 def test_version(run: Callable[..., Ran]) -> None:

@@ -94,6 +94,15 @@ def test_a_grown_input_needs_force(apply: Callable[..., Ran], source: Path) -> N
     assert [item["tool_use_id"] for item in ran.report["replaced"]] == ["t2"]
 
 
+def test_what_is_no_file_is_never_replaced(apply: Callable[..., Ran], source: Path) -> None:
+    """Not even by force: a device would be gone for every program."""
+    pipe = source.parent / "out.jsonl"
+    os.mkfifo(pipe)
+    ran = apply(source, "--out", pipe, "--force")
+    assert (ran.code, pipe.is_fifo()) == (1, True)
+    assert f"not a regular file: {pipe}" in ran.err
+
+
 def test_a_link_is_replaced_not_followed(apply: Callable[..., Ran], source: Path) -> None:
     """A symbolic link counts as something else; ``--force`` replaces the link itself."""
     victim = write(source.parent / "victim", b"precious")

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import re
+import resource
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
 from tests.builders import call, res
 from tests.layer.cli.talk import said, used
 from tests.layer.cli.transcripts import assistant, to_lines, user, write
+from tests.layer.storage.faulty import FaultyFiles
+from toolbudget.cli.report_inputs import find_transcripts
 from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -147,6 +152,39 @@ def test_a_folder_stands_for_what_is_below_it(run: Callable[..., Ran], tmp_path:
     assert told["transcripts"] == 1
 
 
+def test_a_folder_of_more_folders_than_a_process_may_open(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """A root of a hundred thousand sessions is one."""
+    for number in range(200):
+        (tmp_path / f"s{number}").mkdir()
+    write(tmp_path / "s7" / "t.jsonl", to_lines(*TALK))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        ran = run("report", tmp_path, "--json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (ran.code, json.loads(ran.out)["transcripts"]) == (0, 1)
+
+
+def test_a_folder_below_that_cannot_be_listed_does_not_end_it(tmp_path: Path) -> None:
+    """What stands beside it is found, and it is named."""
+    (tmp_path / "a").mkdir()
+    write(tmp_path / "t.jsonl", to_lines(*TALK))
+    faulty = FaultyFiles()
+    faulty.fail_method("open_directory", errno.EACCES)
+    problems: list[tuple[str, str]] = []
+    found = find_transcripts(
+        [str(tmp_path)],
+        lambda *problem: problems.append(problem),
+        files=cast("Any", faulty),
+    )
+    assert [one.path for one in found] == [f"{tmp_path}/t.jsonl"]
+    folder = f"{tmp_path}/a"
+    assert problems == [(folder, f"cannot list {folder}: permission denied")]
+
+
 def test_what_cannot_be_read_does_not_end_it(run: Callable[..., Ran], tmp_path: Path) -> None:
     """The rest is summed up, and the exit code says that something is missing."""
     (tmp_path / "in").mkdir()
@@ -213,6 +251,50 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
+
+
+@pytest.mark.parametrize("option", ["--csv", "--html"])
+class TestWhereItGoes:
+    """A report never takes the place of what it reports on, nor of anything but a file."""
+
+    @pytest.mark.parametrize("is_folder", [True, False])
+    def test_over_an_input(
+        self, run: Callable[..., Ran], tmp_path: Path, option: str, *, is_folder: bool
+    ) -> None:
+        """Also by another name of the same file."""
+        transcript = write(tmp_path / "t.jsonl", to_lines(*TALK))
+        before = transcript.read_bytes()
+        other = tmp_path / "other"
+        other.hardlink_to(transcript)
+        for output in (transcript, other):
+            ran = run("report", tmp_path if is_folder else transcript, option, output)
+            assert (ran.code, ran.out) == (1, "")
+            assert f"output is the input itself: {output}" in ran.err
+        assert transcript.read_bytes() == other.read_bytes() == before
+
+    @pytest.mark.parametrize("kind", ["directory", "fifo"])
+    def test_over_what_is_no_file(
+        self, run: Callable[..., Ran], tmp_path: Path, option: str, kind: str
+    ) -> None:
+        """A device, above all; it would be gone."""
+        transcript = write(tmp_path / "t.jsonl", to_lines(*TALK))
+        output = tmp_path / "output"
+        if kind == "fifo":
+            os.mkfifo(output)
+        else:
+            output.mkdir()
+        ran = run("report", transcript, option, output)
+        assert (ran.code, ran.out) == (1, "")
+        assert f"output is not a regular file: {output}" in ran.err
+        assert output.is_dir() or output.is_fifo()
+
+    def test_both_in_one_file(self, run: Callable[..., Ran], tmp_path: Path, option: str) -> None:
+        """One would be lost."""
+        transcript = write(tmp_path / "t.jsonl", to_lines(*TALK))
+        other = "--html" if option == "--csv" else "--csv"
+        output = tmp_path / "output"
+        ran = run("report", transcript, option, output, other, tmp_path / "." / "output")
+        assert (ran.code, output.exists()) == (2, False)
 
 
 def test_the_page_is_complete_in_itself(report: Callable[..., Any], tmp_path: Path) -> None:

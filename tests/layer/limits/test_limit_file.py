@@ -137,7 +137,9 @@ def test_what_is_no_file_at_all(tmp_path: Path) -> None:
             Limits.from_file(path, environ={})
     with pytest.raises(ConfigError, match="smaller"):
         Limits.from_file(tmp_path / "large", environ={})
-    with pytest.raises(ConfigError, match=r"regular"):
+    with pytest.raises(
+        ConfigError, match=r"^config file \(argument\) must be a regular file: '/dev/zero'$"
+    ):
         Limits.from_file("/dev/zero", environ={})
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
-import time
 from threading import Thread
 from typing import TYPE_CHECKING, cast
 
@@ -13,9 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.layer.storage.faulty import FaultyFiles
+from tests.layer.storage.old_sessions import (
+    DAY_S,
+    TEXT,
+    age,
+    dangling,
+    fork,
+    go,
+    make,
+    names,
+    result,
+)
 from toolbudget import ConfigError, Session
 from toolbudget.storage.cleanup import carry_out, plan_cleanup
-from toolbudget.storage.inspection import find_sessions, inspect_session
+from toolbudget.storage.inspection import find_sessions
 from toolbudget.storage.records import encode_record, parse_line
 from toolbudget.storage.survey import summaries, summary_of
 
@@ -25,56 +34,6 @@ if TYPE_CHECKING:
     from toolbudget.storage._files import RemovingFileSystem
 
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
-
-TEXT = "a line of output\n" * 5000
-DAY_S = 86_400.0
-
-
-def result(tool_use_id: str = "t1") -> dict[str, object]:
-    """Make a result that is over every limit."""
-    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": TEXT}
-
-
-def make(root: Path, name: str, *, days: float = 0, ids: tuple[str, ...] = ("t1",)) -> None:
-    """Let a session replace results, and let it have been so many days ago."""
-    with Session.open(root, name, durability="process") as session:
-        for tool_use_id in ids:
-            session.gate(result(tool_use_id), tool_name="Fetch")
-    age(root, name, days)
-
-
-def fork(root: Path, parent: str, child: str, *, days: float = 0) -> None:
-    """Fork a session, as if so many days ago."""
-    with Session.open(root, parent, durability="process") as session:
-        session.fork(child).close()
-    age(root, child, days)
-
-
-def age(root: Path, name: str, days: float) -> None:
-    """Let every file of a session be so many days old."""
-    then_s = time.time() - days * DAY_S
-    for path in [root / f"{name}.jsonl", *(root / name).rglob("*")]:
-        if path.is_file():
-            os.utime(path, (then_s, then_s))
-
-
-def names(root: Path) -> list[str]:
-    """Give the sessions that are left."""
-    return [place.name for place in find_sessions(root)[1]]
-
-
-def go(root: Path, **limits: float) -> list[str | None]:
-    """Plan and carry out, and give what became of each."""
-    return [one.problem for one in carry_out(plan_cleanup(root, **limits))]  # type: ignore[arg-type]
-
-
-def dangling(root: Path) -> list[str]:
-    """Give the sessions whose records name a result that is gone."""
-    return [
-        place.name
-        for place in find_sessions(root)[1]
-        if any(found.kind.severity == "error" for found in inspect_session(place).findings)
-    ]
 
 
 class TestAge:
@@ -115,8 +74,24 @@ class TestAge:
         with Session.open(tmp_path, "parent", durability="process") as parent:
             child = parent.fork("child")
         with child:
+            age(tmp_path, "parent", 31)
             age(tmp_path, "child", 31)
             assert plan_cleanup(tmp_path, older_than_s=1).kept == {"in-use": 1, "needed": 1}
+
+    def test_one_with_messages_only_is_in_use_while_it_is_open(self, tmp_path: Path) -> None:
+        """A host may keep its messages there long before anything is too large."""
+        session = Session.open(tmp_path, "s", durability="process")
+        transcript = session.transcript
+        assert transcript is not None
+        assert list(tmp_path.iterdir()) == []
+        transcript.append({"type": "user", "message": {"role": "user", "content": "hi"}})
+        age(tmp_path, "s", 31)
+        assert plan_cleanup(tmp_path, older_than_s=1).kept == {"in-use": 1}
+        session.close()
+        transcript.append({"type": "user", "message": {"role": "user", "content": "late"}})
+        age(tmp_path, "s", 31)
+        assert go(tmp_path, older_than_s=1) == [None]
+        assert list(tmp_path.iterdir()) == []
 
     def test_an_ephemeral_session_is_ours_and_in_use(self, tmp_path: Path) -> None:
         """It has files without records, and those are to be found again."""
@@ -147,6 +122,7 @@ class TestForks:
         make(tmp_path, "a", days=90)
         fork(tmp_path, "a", "b", days=60)
         fork(tmp_path, "b", "c", days=1)
+        age(tmp_path, "b", 60)
         assert plan_cleanup(tmp_path, older_than_s=30 * DAY_S).kept == {"young": 1, "needed": 2}
 
     def test_an_old_family_goes_descendants_first(self, tmp_path: Path) -> None:
