@@ -40,7 +40,7 @@ _APART: Final = frozenset({"tools", "overrides"})
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, config_path: str | None, as_json: bool) -> int:
-    r"""Show each limit in force with its source: environment, file or default.
+    """Show each limit in force with its source: environment, file or default.
 
     An environment variable counts before the file, the file before the default. Arguments that a
     host gives in its code count before all of them and are not known here.
@@ -48,7 +48,7 @@ def command(*, config_path: str | None, as_json: bool) -> int:
     \b
     Example:
       toolbudget config --config limits.toml
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
     limits, settings = effective_settings(config_path)
     tools = _tools(limits, settings["tools"].source)
     if as_json:

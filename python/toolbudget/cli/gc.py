@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
-from toolbudget.cli.option_types import read_age, read_size
+from toolbudget.cli.option_types import read_age, read_path, read_size
 from toolbudget.cli.progress import show_count
 from toolbudget.cli.sessions import summary_json
 from toolbudget.storage.cleanup import Removed, carry_out, plan_cleanup
@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 
 @click.command("gc", short_help="Remove old sessions; shows a plan unless told --yes.")
-@click.argument("root", metavar="ROOT")
+@click.argument("root", metavar="ROOT", callback=read_path)
 @click.option(
     "--older-than",
     "older_than_s",
@@ -51,7 +51,7 @@ def command(
     should_remove: bool,
     as_json: bool,
 ) -> int:
-    r"""Remove sessions below ROOT by age and by size; shows what would go unless told --yes.
+    """Remove sessions below ROOT by age and by size; shows what would go unless told --yes.
 
     A session goes whole or not at all. It stays while a process has it open, while one of its files
     or its transcript is younger than the age (one day, if only sizes are given), and while another
@@ -61,7 +61,7 @@ def command(
     Examples:
       toolbudget gc ~/agent/sessions --older-than 30d
       toolbudget gc ~/agent/sessions --max-bytes 10GB --yes
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
     if older_than_s is None and max_bytes is None and max_session_bytes is None:
         wanted = "give --older-than, --max-bytes or --max-session-bytes"
         raise click.UsageError(f"nothing says which sessions are too many: {wanted}")

@@ -42,7 +42,7 @@ __all__ = ["command"]
 def command(
     *, paths: tuple[str, ...], html_path: str | None, csv_path: str | None, as_json: bool
 ) -> int:
-    r"""Sum up the tool results of transcripts: by tool, by size, by message, the largest ones.
+    """Sum up the tool results of transcripts: by tool, by size, by message, the largest ones.
 
     PATHS are transcripts, request bodies or lists of messages, or folders, which stand for every
     .jsonl file below them. Nothing is stored or changed.
@@ -54,7 +54,7 @@ def command(
     \b
     Example:
       toolbudget report ~/.claude/projects --html report.html
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
     if html_path is not None:
         from toolbudget.cli.context_plot import require_library
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
+from toolbudget.cli.option_types import read_path
 from toolbudget.cli.progress import show_count
 from toolbudget.storage.survey import summaries
 
@@ -27,7 +28,7 @@ _ORDERS: Final[dict[str, Callable[[SessionSummary], tuple[float | str, str]]]] =
 
 
 @click.command("sessions", short_help="List sessions on disk: sizes, counts, ages.")
-@click.argument("path", metavar="ROOT")
+@click.argument("path", metavar="ROOT", callback=read_path)
 @click.option(
     "--sort",
     "order",
@@ -41,7 +42,7 @@ _ORDERS: Final[dict[str, Callable[[SessionSummary], tuple[float | str, str]]]] =
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, path: str, order: str, max_rows: int | None, as_json: bool) -> int:
-    r"""List the sessions below ROOT: stored results, bytes, age, and whether one is in use.
+    """List the sessions below ROOT: stored results, bytes, age, and whether one is in use.
 
     Only reads. The sizes are those of the files; a transcript that another program owns does not
     count. ROOT may also be one session.
@@ -49,7 +50,7 @@ def command(*, path: str, order: str, max_rows: int | None, as_json: bool) -> in
     \b
     Example:
       toolbudget sessions ~/agent/sessions --sort size --limit 20
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
     now_s = time.time()
     with show_count("Looking at sessions") as advance:
         found = []

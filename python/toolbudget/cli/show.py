@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED, CommandError, reason_of
-from toolbudget.cli.option_types import read_folder
+from toolbudget.cli.option_types import read_folder, read_path
 from toolbudget.cli.show_calls import calls_of
 from toolbudget.cli.show_result import print_lines, print_matches, print_result
 from toolbudget.cli.wording import count, printable
@@ -58,7 +58,7 @@ def _read_lines(
 
 
 @click.command("show", short_help="List a session's replaced results, or show one of them.")
-@click.argument("session", metavar="SESSION")
+@click.argument("session", metavar="SESSION", callback=read_path)
 @click.argument("tool_use_id", metavar="[ID]", required=False)
 @click.option(
     "--root",
@@ -99,7 +99,7 @@ def command(
     context_lines: int,
     as_json: bool,
 ) -> int:
-    r"""List the results of a session that were replaced; with ID, show one as it was stored.
+    """List the results of a session that were replaced; with ID, show one as it was stored.
 
     SESSION is a session's folder or its transcript ROOT/SESSION.jsonl. ID is a result's id, or the
     name or path of its file. On a terminal the result is paged ($PAGER) and control characters are
@@ -113,7 +113,7 @@ def command(
       toolbudget show ~/agent/sessions/demo
       toolbudget show ~/agent/sessions/demo toolu_01 --lines 10-20
       toolbudget show ~/agent/sessions/demo --grep 'error|failed' -C 2
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are
     _check(tool_use_id, line_range, pattern, context_lines, as_json=as_json)
     place = _place_of(session, root)
     failures: list[str] = []

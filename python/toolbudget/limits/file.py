@@ -61,14 +61,16 @@ def limits_from_file(path: str | os.PathLike[str]) -> dict[str, object]:
 def _read(path: Path, shown_path: str) -> str:
     try:
         # Anything else might be read for ever.
-        if path.exists() and not path.is_file():
-            raise ConfigError(f"config file (argument) must be a regular file: {shown_path!r}")
+        is_odd = path.exists() and not path.is_file()
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, shown_path) from error
+    if is_odd:
+        raise ConfigError(f"config file (argument) must be a regular file: {shown_path!r}")
+    try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        problem = f"config file (argument) cannot be read: {reason.lower()}"
-        raise ConfigError(f"{problem}: {shown_path!r}") from error
+        raise _unreadable(error, shown_path) from error
     if len(data) > _MAX_BYTES:
         raise ConfigError(f"config file (argument) must be smaller than 1 MB: {shown_path!r}")
     try:
@@ -126,3 +128,9 @@ _READERS: Final[Mapping[str, Callable[[object, str, str], object]]] = {
     "unit": lambda value, field, source: choice(value, field, get_args(Unit), source),
     "tools": _tools,
 }
+
+
+def _unreadable(error: OSError | ValueError, shown_path: str) -> ConfigError:
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    problem = f"config file (argument) cannot be read: {reason.lower()}"
+    return ConfigError(f"{problem}: {shown_path!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 
 from tests.builders import res
 from tests.layer.cli.transcripts import to_lines, user, write
+from toolbudget import Session
+from toolbudget.cli.main import _COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from tests.layer.cli.transcripts import Ran
 
 COMMAND = [sys.executable, "-m", "toolbudget"]
-COMMANDS = ("apply", "diff", "doctor", "info")
+COMMANDS = tuple(_COMMANDS)
 LINES = to_lines(user(res("t1", "x" * 60_000), sessionId="s1"))
 
 
@@ -41,6 +44,68 @@ def test_each_command_has_help(run: Callable[..., Ran], command: str) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert f"toolbudget {command}" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
+    assert re.search(rf"\n  Examples?:\n    toolbudget {command} ?.*\n", ran.out)
+
+
+@pytest.mark.parametrize(
+    "command", ["apply", "context", "diff", "doctor", "gc", "sessions", "show"]
+)
+def test_an_unset_variable_names_nothing(
+    run: Callable[..., Ran], tmp_path: Path, command: str
+) -> None:
+    """An empty path is wrong usage, and never the folder that one happens to be in."""
+    with Session.open(tmp_path, "s1", durability="process") as session:
+        block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+        session.gate(block, tool_name="Fetch")
+    before = sorted(tmp_path.rglob("*"))
+    options = {"gc": ["--max-bytes", "1", "--yes"], "diff": ["b"]}.get(command, [])
+    ran = run(command, "", *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("must name a file or folder: ''\n")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["sh"], {"show"}),
+        (["show", "--"], {"--root", "--lines", "--grep", "--context", "--json", "--help"}),
+        (["gc", "--m"], {"--max-bytes", "--max-session-bytes"}),
+        (["sessions", "--sort", ""], {"age", "size", "name"}),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes(words: list[str], wanted: set[str], shell: str) -> None:
+    """Commands, options and choices are offered to each shell that click serves."""
+    script = "import sys; from toolbudget.cli import main; sys.exit(main())"
+    finished = subprocess.run(
+        [sys.executable, "-c", script],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "_TOOLBUDGET_COMPLETE": f"{shell}_complete",
+            "COMP_WORDS": " ".join(["toolbudget", *words]),
+            "COMP_CWORD": words[-1] if shell == "fish" else str(len(words)),
+        },
+    )
+    offered = set(re.findall(r"[-a-z]+", finished.stdout))
+    assert wanted <= offered
+    assert finished.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--size", "0"), ("--reserve-output", "-1"), ("--near", "2"), ("--over", "nan")],
+)
+def test_a_window_that_is_none_is_named_by_its_option(
+    run: Callable[..., Ran], option: str, value: str
+) -> None:
+    """What the library calls an argument is an option here."""
+    ran = run("context", "in", f"{option}={value}")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Error: {option} must be " in ran.err
 
 
 def test_version(run: Callable[..., Ran]) -> None:
