@@ -33,6 +33,14 @@ _MAX_MATCHES: Final = 10_000
 _UNSAFE: Final = re.compile(r"[^\n\t\x20-\x7e]")
 
 
+class _CannotPrintError(Exception):
+    """Output failed, not the reading around it, which has errors of the same type."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 def safe_text(text: str) -> str:
     r"""Write all but line ends and tabs that could move a terminal's cursor as escapes.
 
@@ -135,13 +143,17 @@ def _open(found: ReplacedResult, root: Path, *, is_raw: bool) -> Iterator[TextSo
 
     Raises:
         ToolError: It is gone, or cannot be read.
+        OSError: What was read cannot be printed.
     """
     name = found.file or ""
-    with open_stored(str(root), (found.session, RESULTS_NAME, name)) as source:
-        if name.endswith(".json") and not is_raw:
-            yield BytesSource(text_of_blocks(source.read(0, source.size_bytes)))
-        else:
-            yield source
+    try:
+        with open_stored(str(root), (found.session, RESULTS_NAME, name)) as source:
+            if name.endswith(".json") and not is_raw:
+                yield BytesSource(text_of_blocks(source.read(0, source.size_bytes)))
+            else:
+                yield source
+    except _CannotPrintError as error:
+        raise error.cause from None
 
 
 def _start_of(source: TextSource, line: int) -> int:
@@ -153,10 +165,17 @@ def _print_part(source: TextSource, begin: int, end: int | None, *, is_paged: bo
     if is_paged:
         click.echo_via_pager(_shown(chunks))
         return
-    out = sys.stdout.buffer
     for chunk in chunks:
-        out.write(chunk)
-    out.flush()
+        _write(chunk)
+    _write(b"")
+
+
+def _write(chunk: bytes) -> None:
+    out = sys.stdout.buffer
+    try:
+        out.write(chunk) if chunk else out.flush()
+    except OSError as error:
+        raise _CannotPrintError(error) from error
 
 
 def _chunks(source: TextSource, begin: int, end: int | None) -> Iterator[bytes]:

@@ -325,6 +325,22 @@ def test_a_terminal_gets_pages_without_control_characters(root: Path, tmp_path: 
     )
 
 
+@pytest.mark.parametrize(
+    ("redirection", "code", "message"),
+    [("| true", 1, ""), ("> /dev/full", 1, "Error: No space left on device\n")],
+)
+def test_output_that_nobody_takes(root: Path, redirection: str, code: int, message: str) -> None:
+    """A reader that has seen enough is no news; a full disk is told as what it is."""
+    command = f"{sys.executable} -m toolbudget show {root / 'demo'} toolu_01"
+    finished = subprocess.run(
+        ["bash", "-c", f"{command} {redirection}; exit ${{PIPESTATUS[0]}}"],  # noqa: S607
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (finished.returncode, finished.stdout, finished.stderr) == (code, "", message)
+
+
 def _rows(capture: pytest.CaptureFixture[bytes], path: Path) -> list[dict[str, Any]]:
     from toolbudget.cli import main
 
