@@ -64,8 +64,8 @@ def command(
         raise CommandError(f"no .jsonl file below {', '.join(paths)}")
     sums = _read(found)
     if not sums.transcripts:
-        path, problem = sums.unreadable[0]
-        raise CommandError(f"{path}: {problem}")
+        _, problem = sums.unreadable[0]
+        raise CommandError(problem)  # it names the path
     if csv_path is not None:
         from toolbudget.cli.report_table import tools_csv
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+import click
+
 from toolbudget.cli.failure import CommandError, reason_of
 from toolbudget.cli.reading import STANDARD_INPUT
 from toolbudget.storage._files import POSIX, close_quietly
@@ -39,10 +41,13 @@ def find_transcripts(paths: Iterable[str], *, files: _Files = POSIX) -> list[Fou
     those that ``apply`` made. Symbolic links below it are not followed.
 
     Raises:
+        UsageError: A path is empty, as an unset variable is.
         CommandError: A path is not there, or a folder cannot be listed.
     """
     found: dict[tuple[int, int], Found] = {}
     for path in paths:
+        if not path:
+            raise click.UsageError(f"PATHS must name files or folders: {path!r}")
         for name, size_bytes, identity in _files_of(path, files):
             found.setdefault(identity, Found(name, size_bytes))
     return sorted(found.values())

@@ -66,15 +66,14 @@ def test_an_unset_variable_names_nothing(
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted"),
+    ("words", "wanted", "shell"),
     [
-        (["sh"], {"show"}),
-        (["show", "--"], {"--root", "--lines", "--grep", "--context", "--json", "--help"}),
-        (["gc", "--m"], {"--max-bytes", "--max-session-bytes"}),
-        (["sessions", "--sort", ""], {"age", "size", "name"}),
+        (["sh"], {"show"}, "bash"),
+        (["show", "--"], {"--root", "--lines", "--grep", "--context", "--help"}, "zsh"),
+        (["gc", "--m"], {"--max-bytes", "--max-session-bytes"}, "fish"),
+        (["sessions", "--sort", ""], {"age", "size", "name"}, "bash"),
     ],
 )
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_completes(words: list[str], wanted: set[str], shell: str) -> None:
     """Commands, options and choices are offered to each shell that click serves."""
     script = "import sys; from toolbudget.cli import main; sys.exit(main())"
@@ -106,6 +105,51 @@ def test_a_window_that_is_none_is_named_by_its_option(
     ran = run("context", "in", f"{option}={value}")
     assert (ran.code, ran.out) == (2, "")
     assert f"Error: {option} must be " in ran.err
+
+
+HOSTILE_PATHS = {
+    "missing": "missing",
+    "folder": "folder",
+    "empty": "empty",
+    "plain": "plain",
+    "binary": "binary",
+    "loop": "loop",
+    "too long": "a" * 5_000,
+    "control": "c\x1b[31m\nd",
+    "surrogate": "a\udcffb",
+    "device": "/dev/null",
+    "below a file": "plain/below",
+}
+READERS = {
+    "apply": [],
+    "context": [],
+    "diff": ["plain"],
+    "doctor": [],
+    "gc": ["--older-than", "1d", "--yes"],
+    "report": [],
+    "sessions": [],
+    "show": ["t1"],
+}
+
+
+@pytest.mark.parametrize("path", HOSTILE_PATHS.values(), ids=HOSTILE_PATHS)
+@pytest.mark.parametrize("command", READERS)
+def test_an_odd_path_is_told_in_one_line(
+    run: Callable[..., Ran], tmp_path: Path, command: str, path: str
+) -> None:
+    """No traceback, no control character, and one of the documented exit codes."""
+    (tmp_path / "folder").mkdir()
+    for name, data in (("empty", b""), ("plain", b"hello"), ("binary", b"\xff\xfe\x00")):
+        write(tmp_path / name, data)
+    (tmp_path / "loop").symlink_to("loop")
+    before = sorted(tmp_path.iterdir())
+    ran = run(command, path, *READERS[command])
+    assert ran.code in {0, 1, 2}
+    assert (ran.code == 0) == (ran.err == "")
+    errors = [line for line in ran.err.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == (ran.code != 0)
+    assert all(line.isprintable() for line in ran.err.splitlines())
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_version(run: Callable[..., Ran]) -> None:
