@@ -6,6 +6,7 @@
     ├── ConfigError          (also ValueError)   a limit, path or option that cannot be used
     ├── InvalidMessageError  (also ValueError)   input that cannot be a message list or body
     ├── StoreError           (also OSError)      a full text that could not be written
+    │   └── StoreQuotaError                      one for which the quota leaves no room
     ├── TranscriptError                          a transcript that cannot be read or written
     └── ToolError                                a tool that could not do what it was asked
         └── ToolInputError   (also ValueError)   an input that the tool cannot take
@@ -19,6 +20,7 @@ __all__ = [
     "ConfigError",
     "InvalidMessageError",
     "StoreError",
+    "StoreQuotaError",
     "ToolBudgetError",
     "ToolError",
     "ToolInputError",
@@ -72,6 +74,22 @@ class StoreError(ToolBudgetError, OSError):
         >>> from toolbudget import StoreError
         >>> StoreError(errno.ENOSPC, "cannot store result 'toolu_1'").errno == errno.ENOSPC
         True
+    """
+
+
+class StoreQuotaError(StoreError):
+    """A full text was not stored: the folder would hold more than the host allows.
+
+    The message says how many bytes are taken, of how many, and how many do not fit.
+
+    Example:
+        >>> from toolbudget import DirectoryStore, StoreQuotaError
+        >>> store = DirectoryStore("results", max_stored_bytes=10)
+        >>> try:
+        ...     store.put("toolu_01", "eleven bytes")
+        ... except StoreQuotaError as error:
+        ...     print(error.strerror.rpartition(": ")[2])
+        0 of at most 10 bytes are taken, 12 more do not fit
     """
 
 

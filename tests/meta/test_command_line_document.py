@@ -58,6 +58,8 @@ def test_each_key_for_machines_is_named(tmp_path: Path) -> None:
     finding = checked["sessions"][0]["findings"][0]
     named = {*checked, *checked["counts"], *checked["sessions"][0], *finding, *finding["items"][0]}
     assert named <= words_of("doctor")
+    results = run("show", str(next(root.glob("*.jsonl"))))
+    assert {*results, *results["results"][0]} <= words_of("show")
     listed = run("sessions", str(root))
     assert {*listed, *listed["sessions"][0]} <= words_of("sessions")
     planned = run("gc", str(root), "--max-bytes", "1")

@@ -268,6 +268,8 @@ class Engine:
         check_body(body)
         journal = self._journal
         options = self._plan_options()
+        if rule is not None:
+            options = replace(options, rule=rule)
         with self._deciding():
             # Dropped by `enforce`, so that it is looked up under the lock.
             last = self._last_body
@@ -278,13 +280,15 @@ class Engine:
                 self._fill_gaps(pure.scan_json(body).messages)
 
             def current_options() -> PlanOptions:
-                return self._with_rule(options) if rule is None else replace(options, rule=rule)
+                return self._with_rule(options) if rule is None else options
 
             again = None if journal.owes_records else last.report(journal.state, current_options())
             if again is not None:
                 self._last.set_body(body)
                 made = last.put_together_again(body, output)
-                return made, replace(again, elapsed_s=time.perf_counter() - started_s)
+                elapsed_s = time.perf_counter() - started_s
+                is_overridden = rule is None and options.is_limit_overridden
+                return made, replace(again, elapsed_s=elapsed_s, is_limit_overridden=is_overridden)
             done = journal.transact(
                 lambda: last.plan(journal.state, current_options()),
                 keeps_failed=True,

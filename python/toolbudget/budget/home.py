@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -109,9 +110,14 @@ class Home:
                 display_path=settings.display_path,
                 anchor=self.root,
                 files=self.files,
+                max_stored_bytes=settings.max_stored_bytes,
             )
-        if settings.display_path is not None:
-            problem = "display_path (argument) belongs to the store given"
+        given = {
+            "display_path": settings.display_path is not None,
+            "max_stored_bytes": settings.max_stored_bytes != math.inf,
+        }
+        for name in (name for name, is_given in given.items() if is_given):
+            problem = f"{name} (argument) belongs to the store given"
             raise ConfigError(f"{problem}: {settings.store!r}")
         return settings.store
 

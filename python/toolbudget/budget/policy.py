@@ -53,8 +53,10 @@ class Policy:
 
     def plan_options(self, store: ResultStore, rule: Rule) -> PlanOptions:
         """Return what a plan needs."""
+        overrides = self.limits.read_overrides()
         return PlanOptions(
-            limit=self.limits.message_limit(),
+            limit=self.limits.message_limit(overrides),
+            is_limit_overridden=overrides.message is not None,
             preview_bytes=self.limits.preview_bytes,
             preview_style=self.limits.preview_style,
             outline=outline_for(self.limits.preview_style),

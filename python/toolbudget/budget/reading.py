@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,7 +15,7 @@ from toolbudget.storage.search import MAX_MATCHES, SearchHits, add_up, search_te
 from toolbudget.storage.search_note import hits_with_notes
 from toolbudget.storage.store import DirectoryStore, MemoryStore
 from toolbudget.storage.text_page import MAX_PAGE_CHARS, TextPage, TextSource, read_page
-from toolbudget.storage.text_source import BytesSource, open_stored
+from toolbudget.storage.text_source import BytesSource, open_stored, text_of_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -281,21 +280,11 @@ class Reading:
             data = stored.store.contents.get(stored.path)
             if data is None:
                 raise ToolError(f"the stored result is gone: {stored.path!r}")
-            yield BytesSource(_text_of_blocks(data) if is_json else data)
+            yield BytesSource(text_of_blocks(data) if is_json else data)
             return
         root, names = stored.store.place_of(stored.name)
         with open_stored(root, names, files=self._home.files) as source:
             if is_json:
-                yield BytesSource(_text_of_blocks(source.read(0, source.size_bytes)))
+                yield BytesSource(text_of_blocks(source.read(0, source.size_bytes)))
             else:
                 yield source
-
-
-def _text_of_blocks(data: bytes) -> bytes:
-    """Return the text of a result that is stored as JSON; what is no such JSON stays as it is."""
-    try:
-        blocks = json.loads(data.decode("utf-8", "surrogatepass"))
-        texts = [block["text"] for block in blocks if block["type"] == "text"]
-        return "".join(texts).encode("utf-8", "surrogatepass") if texts else data
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return data

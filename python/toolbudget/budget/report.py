@@ -72,6 +72,9 @@ class EnforcementReport:
             limit, which is characters by default.
         bytes_stored: Bytes newly written to the store.
         failures: What could not be done.
+        message_limit: What all results of one API user message could have together in this call, in
+            the unit of the limits; ``None`` if that took no part, as in ``gate``.
+        is_limit_overridden: Whether that was given by the provider of overrides, not by the limits.
         newly_replaced: The records of the newly replaced results.
         elapsed_s: Seconds that the call took.
 
@@ -96,6 +99,8 @@ class EnforcementReport:
     # Previews may hold secrets: a report that is printed or logged shows none.
     newly_replaced: tuple[ContentReplacementRecord, ...] = field(default=(), repr=False)
     elapsed_s: float = 0.0
+    message_limit: float | None = None
+    is_limit_overridden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

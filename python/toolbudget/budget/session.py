@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 import weakref
 from functools import partial
@@ -100,6 +101,7 @@ class Session(Compaction, Streams, Reading):
         redact: Callable[[str], str] | None = None,
         on_event: Callable[[Event], object] | None = None,
         strict: bool = False,
+        max_stored_bytes: float = math.inf,
         unrecorded: Literal["history", "fresh"] = "history",
         history: Literal["verified", "append_only"] = "verified",
     ) -> Self:
@@ -129,6 +131,9 @@ class Session(Compaction, Streams, Reading):
                 original.
             on_event: Told of what each call did, after the fact; see ``Event``.
             strict: Raise failures instead of sending full content.
+            max_stored_bytes: What the session's folder may hold in stored results, those of its
+                sub-agents too; a fork has a folder of its own. What does not fit stays in full, and
+                the report has a ``StoreQuotaError`` among its ``failures``.
             unrecorded: What a result without a record is in the first enforcement of a resumed
                 conversation: ``"history"`` keeps what a later assistant message has answered,
                 ``"fresh"`` decides about all of them.
@@ -157,6 +162,7 @@ class Session(Compaction, Streams, Reading):
             display_path=display_path,
             on_event=on_event,
             is_strict=strict,
+            max_stored_bytes=max_stored_bytes,
             unrecorded=unrecorded,
             history=history,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -38,6 +39,7 @@ class Settings:
     display_path: Callable[[Path], str] | None = None
     on_event: Callable[[Event], object] | None = None
     is_strict: bool = False
+    max_stored_bytes: float = math.inf
     unrecorded: Unrecorded = "history"
     history: HistoryMode = "verified"
 

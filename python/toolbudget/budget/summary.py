@@ -68,13 +68,20 @@ class Summary(NamedTuple):
     failures: tuple[Failure, ...]
     newly_replaced: tuple[ContentReplacementRecord, ...]
     elapsed_s: float
+    options: PlanOptions | None
 
     def report(self) -> EnforcementReport:
         """Make the report."""
+        fields = self._asdict()
+        options: PlanOptions | None = fields.pop("options")
+        if options is not None and options.rule == "seen":
+            options = None
         return EnforcementReport(
             frozen=self.candidates - self.replaced - self.reapplied,
             skipped=sum(self.skipped_by_reason.values()),
-            **self._asdict(),
+            **fields,
+            message_limit=None if options is None else options.limit,
+            is_limit_overridden=options is not None and options.is_limit_overridden,
         )
 
 
@@ -123,6 +130,7 @@ def summary_of(
         tuple(transaction.failures),
         tuple([item.record for item in outcome.replaced]) if replaced else (),
         time.perf_counter() - started_s,
+        options,
     )
 
 

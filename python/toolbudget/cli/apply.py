@@ -12,7 +12,7 @@ import click
 from toolbudget.budget.report import Failure
 from toolbudget.cli.apply_run import ApplyOptions, run
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
-from toolbudget.cli.option_types import read_folder, read_limit
+from toolbudget.cli.option_types import read_folder, read_limit, read_path
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.wording import printable
 from toolbudget.limits.environment import PREVIEW_STYLES
@@ -27,7 +27,7 @@ __all__ = ["command"]
 
 
 @click.command("apply", short_help="Apply the budget to a transcript or request.")
-@click.argument("input_path", metavar="INPUT")
+@click.argument("input_path", metavar="INPUT", callback=read_path)
 @click.option(
     "--root",
     metavar="DIR",
@@ -114,7 +114,12 @@ def command(
     The messages go to ROOT/SESSION/applied.jsonl (.json), the full texts to
     ROOT/SESSION/tool-results. Decisions are recorded under the root: a later run over it, with
     whatever limits, gives the same bytes.
-    """
+
+    \b
+    Examples:
+      toolbudget apply session.jsonl --root ~/agent/sessions
+      toolbudget apply - --max-message-chars 50000 --json < body.json
+    """  # noqa: D301 - click's mark for lines that stay as they are
     if out == "-":
         raise click.UsageError("--out must name a file; standard output has the report: '-'")
     options = ApplyOptions(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from toolbudget.cli.apply_report import ApplyReport
 from toolbudget.cli.failure import CommandError
 from toolbudget.cli.judging import Judge
@@ -15,6 +17,7 @@ from toolbudget.cli.overview import survey
 from toolbudget.cli.reading import open_input
 from toolbudget.cli.source import open_source
 from toolbudget.cli.window import cut_windows
+from toolbudget.cli.wording import printable
 from toolbudget.cli.workspace import Workspace, default_root
 from toolbudget.cli.writing import OutputFile, OutputTakenError, output_chunks, splices_of
 from toolbudget.limits import DEFAULT_DECLARED_LIMIT_CHARS, DeclaredLimits, Limits
@@ -106,6 +109,10 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
                 f"{opened.name} has no line that is a JSON object;"
                 f" line {line.position}: {line.problem}"
             )
+        if not overview.has_messages:
+            # A transcript may have none yet; a wrong file looks just like that.
+            note = f"{opened.name} holds no messages; it is passed on as it is"
+            click.echo(printable(note), err=True)
         session_id, session_id_source = _choose_session(options, overview, opened)
         workspace = Workspace.at(
             root, session_id, limits=limits, declared_limits=options.declared_limits(limits.unit)

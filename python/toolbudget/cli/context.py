@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, cast, get_args
+import re
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 import click
 
 from toolbudget.cli.context_history import read_history
 from toolbudget.cli.context_report import ContextReport
 from toolbudget.cli.failure import EXIT_DONE
+from toolbudget.cli.option_types import read_path
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.reading import STANDARD_INPUT, open_input
 from toolbudget.cli.source import Format, open_source
 from toolbudget.cli.workspace import default_root
+from toolbudget.errors import ConfigError
 from toolbudget.tokens.window import ContextWindow
 
 if TYPE_CHECKING:
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SVG_SUFFIX = ".svg"
+_ARGUMENT: Final = re.compile(r"^([a-z_]+) \(argument\)")
 
 
 @click.command("context", short_help="Show how the context window of a session filled up.")
-@click.argument("input_path", metavar="TRANSCRIPT")
+@click.argument("input_path", metavar="TRANSCRIPT", callback=read_path)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option(
     "--plot",
@@ -92,7 +96,10 @@ def command(
 
     Exit codes: 0 done, 1 the input cannot be read or the plot not drawn, 2 wrong usage.
     """  # noqa: D301 - click's mark for lines that stay as they are
-    window = ContextWindow(size, reserve_output, near, over)
+    try:
+        window = ContextWindow(size, reserve_output, near, over)
+    except ConfigError as error:
+        raise click.UsageError(_ARGUMENT.sub(_as_option, str(error))) from error
     _check_plot(plot_path, as_json=as_json)
     with show_progress() as progress:
         report = _read(input_path, cast("Format | None", form), window, progress)
@@ -149,3 +156,8 @@ def _show(report: ContextReport, *, is_plotted: bool) -> None:
             is_ascii=console.options.ascii_only,
         )
     show_context(report, console, plot)
+
+
+def _as_option(argument: re.Match[str]) -> str:
+    """Return an argument of the library as the option that stands for it."""
+    return f"--{argument[1].replace('_', '-')}"

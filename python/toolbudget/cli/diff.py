@@ -22,6 +22,7 @@ from toolbudget.budget.prefix_finding import kind_of, token_counts
 from toolbudget.cli.diff_side import Side, read_side
 from toolbudget.cli.diff_view import DiffReport, SideReport, show_diff
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
+from toolbudget.cli.option_types import read_path
 from toolbudget.cli.reading import STANDARD_INPUT, open_input
 from toolbudget.cli.workspace import default_root
 
@@ -32,8 +33,8 @@ __all__ = ["command"]
 
 
 @click.command("diff", short_help="Tell whether one saved request begins with another.")
-@click.argument("path_a", metavar="A")
-@click.argument("path_b", metavar="B")
+@click.argument("path_a", metavar="A", callback=read_path)
+@click.argument("path_b", metavar="B", callback=read_path)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def command(*, path_a: str, path_b: str, as_json: bool) -> int:
     """Tell whether request B begins with all of A, or where they first differ.
@@ -48,7 +49,11 @@ def command(*, path_a: str, path_b: str, as_json: bool) -> int:
     be read are named and passed over. Parameters are compared if both are bodies.
 
     Exit codes: 0 B begins with all of A, 1 it does not or one cannot be read, 2 wrong usage.
-    """
+
+    \b
+    Example:
+      toolbudget diff request-41.json request-42.json
+    """  # noqa: D301 - click's mark for lines that stay as they are
     if path_a == path_b == STANDARD_INPUT:
         raise click.UsageError("only one of A and B can be standard input: '-'")
     spool = os.path.abspath(default_root())  # noqa: PTH100 - no symlink is to be resolved

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
+from toolbudget.cli.option_types import read_path
 from toolbudget.cli.progress import Progress, show_progress
 from toolbudget.storage.inspection import (
     SessionReport,
@@ -67,7 +68,7 @@ class Totals:
 
 
 @click.command("doctor", short_help="Check sessions on disk and say what to do.")
-@click.argument("path", metavar="PATH")
+@click.argument("path", metavar="PATH", callback=read_path)
 @click.option(
     "--repair",
     "should_repair",
@@ -84,7 +85,11 @@ def command(*, path: str, should_repair: bool, as_json: bool) -> int:
 
     An error is something that is lost, a warning something that may be lost or be read by others,
     a note is harmless. Exit codes: 0 nothing or notes only, 1 errors or warnings, 2 wrong usage.
-    """
+
+    \b
+    Example:
+      toolbudget doctor ~/agent/sessions --repair
+    """  # noqa: D301 - click's mark for lines that stay as they are
     root, places = find_sessions(path)
     totals = Totals()
     if places:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
-from toolbudget.cli.option_types import read_age, read_size
+from toolbudget.cli.option_types import read_age, read_path, read_size
 from toolbudget.cli.progress import show_count
 from toolbudget.cli.sessions import summary_json
 from toolbudget.storage.cleanup import Removed, carry_out, plan_cleanup
@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 
 @click.command("gc", short_help="Remove old sessions; shows a plan unless told --yes.")
-@click.argument("root", metavar="ROOT")
+@click.argument("root", metavar="ROOT", callback=read_path)
 @click.option(
     "--older-than",
     "older_than_s",

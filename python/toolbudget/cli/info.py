@@ -46,7 +46,12 @@ class Capabilities:
 @click.command("info", short_help="Show version, active core and platform.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, as_json: bool) -> int:
-    """Show what runs here: version, active core, Python, platform and default root."""
+    """Show what runs here: version, active core, Python, platform and default root.
+
+    \b
+    Example:
+      toolbudget info --json
+    """  # noqa: D301 - click's mark for lines that stay as they are
     capabilities = probe(default_root())
     if as_json:
         click.echo(json.dumps(_as_json(capabilities), indent=2))

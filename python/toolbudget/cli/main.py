@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -33,6 +34,7 @@ _COMMANDS: Final = (
     "info",
     "report",
     "sessions",
+    "show",
 )
 
 
@@ -79,8 +81,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever reads our output has seen enough.
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             return EXIT_FAILED
-        CommandError(str(error)).show()
-        return EXIT_USAGE if isinstance(error, ConfigError) else EXIT_FAILED
+        CommandError(_told(error)).show()
+        return EXIT_USAGE if _is_wrong_usage(error) else EXIT_FAILED
+
+
+def _is_wrong_usage(error: Exception) -> bool:
+    """Whether the words of the call are the mistake; a path where nothing is yet is none."""
+    if not isinstance(error, ConfigError):
+        return False
+    from toolbudget.storage._session_places import NothingThereError
+
+    return not isinstance(error, NothingThereError)
+
+
+def _told(error: Exception) -> str:
+    """Return an error in one line; of the operating system, its words without numbers."""
+    if isinstance(error, OSError) and not isinstance(error, ToolBudgetError) and error.errno:
+        about = "" if error.filename is None else f": {os.fsdecode(error.filename)!r}"
+        return f"{os.strerror(error.errno)}{about}"
+    return str(error)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -49,6 +49,11 @@ class Overview:
     copies_chars: int = 0
 
     @property
+    def has_messages(self) -> bool:
+        """Whether any record is a message."""
+        return bool(self.agent_ids)
+
+    @property
     def agent_id(self) -> str | None:
         """Whose transcript it is: a sub-agent's if it holds nothing else."""
         return next(iter(self.agent_ids)) if len(self.agent_ids) == 1 else None

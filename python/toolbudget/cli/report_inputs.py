@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+import click
+
 from toolbudget.cli.failure import CommandError, reason_of
 from toolbudget.cli.reading import STANDARD_INPUT
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
@@ -47,10 +49,13 @@ def find_transcripts(
         files: The file system.
 
     Raises:
+        UsageError: A path is empty, as an unset variable is.
         CommandError: A path is not there, or cannot be opened.
     """
     found: dict[tuple[int, int], Found] = {}
     for path in paths:
+        if not path:
+            raise click.UsageError(f"PATHS must name files or folders: {path!r}")
         for name, size_bytes, identity in _files_of(path, files, on_problem):
             found.setdefault(identity, Found(name, size_bytes, identity))
     return sorted(found.values())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
+from toolbudget.cli.option_types import read_path
 from toolbudget.cli.progress import show_count
 from toolbudget.storage.survey import summaries
 
@@ -27,7 +28,7 @@ _ORDERS: Final[dict[str, Callable[[SessionSummary], tuple[float | str, str]]]] =
 
 
 @click.command("sessions", short_help="List sessions on disk: sizes, counts, ages.")
-@click.argument("path", metavar="ROOT")
+@click.argument("path", metavar="ROOT", callback=read_path)
 @click.option(
     "--sort",
     "order",

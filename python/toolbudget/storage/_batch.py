@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from toolbudget.storage._files import Durability, FileSystem
     from toolbudget.storage._filesystem import Identity
+    from toolbudget.storage.quota import Quota
 
 __all__ = ["ALL_NAMES_TAKEN", "Batch", "Item"]
 
@@ -69,6 +70,8 @@ class Item:
         self.error: Exception | None = None
         self.should_retry = False
         """The directory may have vanished, or one of two ways to link may be closed."""
+        self.reserved_bytes = 0
+        """What was counted for it against a quota."""
         self._name = name
         self._extension = extension
 
@@ -129,6 +132,7 @@ class Batch:
         doubtful: Files whose sync, or whose directory's sync, has failed; added to here. They are
             never taken for stored and never synced again: a kernel that has dropped their bytes
             would report success.
+        quota: What may be written at all.
     """
 
     def __init__(
@@ -139,7 +143,9 @@ class Batch:
         durability: Durability,
         allow_unnamed: bool,
         doubtful: set[Identity],
+        quota: Quota | None = None,
     ) -> None:
+        self._quota = quota
         self._files = files
         self._directories = directories
         self._durability = durability
@@ -221,6 +227,7 @@ class Batch:
         aside = item.take_aside(self._directories)
         is_written = aside is not None
         if aside is None:
+            self._reserve(item)
             aside = create_aside(self._files, self._directories, allow_unnamed=self._allow_unnamed)
         try:
             if not is_written:
@@ -232,6 +239,17 @@ class Batch:
             aside.release()
             raise
         return _Opened(item, names, aside, identity)
+
+    def _reserve(self, item: Item) -> None:
+        """Count the item against the quota; whoever runs the batch gives back what is not stored.
+
+        Raises:
+            StoreQuotaError: There is no room for it.
+        """
+        if self._quota is not None and not item.reserved_bytes:
+            size_bytes = item.measure().size_bytes
+            self._quota.reserve(size_bytes, self._directories.results)
+            item.reserved_bytes = size_bytes
 
     def _publish(self) -> None:
         """Sync what is open, all at once, and give each file its name."""

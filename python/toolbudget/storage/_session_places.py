@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
     from toolbudget.storage._files import Entry, InspectableFileSystem
 
-__all__ = ["find_sessions", "sessions_of_root"]
+__all__ = ["NothingThereError", "find_sessions", "sessions_of_root"]
 
 _SUFFIX: Final = ".jsonl"
 _FOLDERS_INSIDE: Final = frozenset({RESULTS_NAME, SUBAGENTS_NAME})
+
+
+class NothingThereError(ConfigError):
+    """Nothing has the path that was named."""
 
 
 def find_sessions(
@@ -39,7 +43,7 @@ def find_sessions(
         files: The file system.
 
     Raises:
-        ConfigError: It is neither.
+        ConfigError: It is neither, or nothing is there.
         OSError: It cannot be looked at.
 
     Example:
@@ -69,7 +73,9 @@ def find_sessions(
         return _one(directory, path)
     if _is_session(named, files):
         return _one(named, path)
-    if found is None or found.kind not in {"directory", "symbolic link"}:
+    if found is None:
+        raise NothingThereError(f"no such file or folder: {str(path)!r}")
+    if found.kind not in {"directory", "symbolic link"}:
         raise ConfigError(f"neither a session nor a folder of sessions: {str(path)!r}")
     return named, sorted(_sessions_below(named, files))
 

@@ -8,6 +8,7 @@ results of it. What another program owns stays.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections import Counter
 from contextlib import suppress
@@ -23,7 +24,6 @@ from toolbudget.storage._tree_removal import remove_tree
 from toolbudget.storage.survey import SessionSummary, summary_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
@@ -147,6 +147,9 @@ def plan_cleanup(
     _require_limits(older_than_s, max_bytes, max_session_bytes)
     now_s = time.time() if now_s is None else now_s
     age_s = DEFAULT_AGE_S if older_than_s is None else older_than_s
+    if not os.fspath(root):
+        # An unset variable must never stand for the folder that one happens to be in.
+        raise ConfigError(f"root (argument) names no folder: {root!r}")
     folder, places = sessions_of_root(root, files=files)
     found: list[SessionSummary] = []
     for place in places:

@@ -7,7 +7,7 @@ import reprlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from toolbudget.errors import StoreError
+from toolbudget.errors import StoreError, StoreQuotaError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +100,8 @@ def store_error(cause: Exception, tool_use_id: str, place: Path) -> StoreError:
     """Return the error that tells a user which result could not be stored where, and why."""
     what = f"cannot store result {_ID_FORM.repr(tool_use_id)} in {str(place)!r}"
     if isinstance(cause, OSError) and cause.errno is not None:
-        error = StoreError(cause.errno, f"{what}: {cause.strerror or os.strerror(cause.errno)}")
+        kind = StoreQuotaError if isinstance(cause, StoreQuotaError) else StoreError
+        error = kind(cause.errno, f"{what}: {cause.strerror or os.strerror(cause.errno)}")
     else:
         error = StoreError(f"{what}: {str(cause) or type(cause).__name__}")
     # Failures are kept in reports; a traceback would keep the whole content alive with them.

@@ -6,12 +6,14 @@ A host may bring its own: any object with a method like :meth:`ResultStore.put` 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 from toolbudget.errors import ConfigError, StoreError
+from toolbudget.limits.validation import positive_number
 from toolbudget.storage._aside import Directories, create_aside
 from toolbudget.storage._batch import Batch, Item
 from toolbudget.storage._files import (
@@ -26,6 +28,7 @@ from toolbudget.storage._paths import absolute_path, names_below, refuse_unshowa
 from toolbudget.storage.encoding import Content, encode_content, is_stored_as_json
 from toolbudget.storage.memory import MemoryStore
 from toolbudget.storage.names import extension_of, result_name
+from toolbudget.storage.quota import Quota
 from toolbudget.storage.result import ResultStore, StoredResult, StreamingStore, store_error
 from toolbudget.storage.stream import FileStream, StreamedItem
 
@@ -65,6 +68,8 @@ class DirectoryStore:
         display_path: Maps a path to what the model should be shown, for a model that lives in a
             container.
         files: The file system to use.
+        max_stored_bytes: What all files of the directory may have together; what does not fit is
+            not stored.
         anchor: The folder above which symbolic links are the user's own business; below it none is
             followed. By default the directory's parent.
 
@@ -88,6 +93,7 @@ class DirectoryStore:
         display_path: Callable[[Path], str] | None = None,
         files: FileSystem = POSIX,
         anchor: str | os.PathLike[str] | None = None,
+        max_stored_bytes: float = math.inf,
     ) -> None:
         if durability not in get_args(Durability):
             raise ConfigError(f"durability must be one of {get_args(Durability)}: {durability!r}")
@@ -99,6 +105,8 @@ class DirectoryStore:
         self._durability: Durability = durability
         self._display_path = display_path
         self._files = files
+        max_bytes = positive_number(max_stored_bytes, "max_stored_bytes")
+        self._quota = None if max_bytes == math.inf else Quota(max_bytes, files)
         self._doubtful: set[Identity] = set()
         # The directory whose own name and those above it are known to be on the disk.
         self._anchored: Identity | None = None
@@ -203,6 +211,7 @@ class DirectoryStore:
             aside=aside,
             place=partial(self._place_stream, tool_use_id),
             as_error=partial(self._as_error, tool_use_id),
+            quota=self._quota,
         )
 
     def _place_stream(self, tool_use_id: str, item: StreamedItem) -> StoredResult:
@@ -240,10 +249,19 @@ class DirectoryStore:
                 durability=self._durability,
                 allow_unnamed=allow_unnamed,
                 doubtful=self._doubtful,
+                quota=self._quota,
             )
             batch.run(items)
         finally:
             self._close(directories)
+            self._give_back(items)
+
+    def _give_back(self, items: Sequence[Item]) -> None:
+        """Let the quota go that was reserved for what is not new on the disk."""
+        for item in items:
+            if self._quota is not None and item.reserved_bytes and not item.is_new:
+                self._quota.give_back(item.reserved_bytes)
+                item.reserved_bytes = 0
 
     def _open_directories(self) -> Directories:
         """Open the directory and the one above it, once their names are as durable as asked for."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolbudget.storage._aside import Directories
     from toolbudget.storage._files import FileSystem
     from toolbudget.storage.encoding import Measured
+    from toolbudget.storage.quota import Quota
     from toolbudget.storage.result import StoredResult
 
 __all__ = ["FileStream", "StreamedItem"]
@@ -96,6 +97,7 @@ class FileStream:
         aside: The empty file, which the stream releases.
         place: Gives the written file its name and returns where it is.
         as_error: Makes the error of a failed call.
+        quota: What may be written at all.
     """
 
     def __init__(
@@ -107,7 +109,10 @@ class FileStream:
         aside: Aside,
         place: Callable[[StreamedItem], StoredResult],
         as_error: Callable[[Exception], StoreError],
+        quota: Quota | None = None,
     ) -> None:
+        self._quota = quota
+        self._reserved_bytes = 0
         self._place = place
         self._tool_use_id = tool_use_id
         self._files = files
@@ -139,6 +144,7 @@ class FileStream:
         """
         self._require_open()
         try:
+            self._reserve(len(chunk))
             write_all(self._files, self._aside.handle, chunk)
         except Exception as error:
             self.close()
@@ -147,6 +153,11 @@ class FileStream:
             self.close()
             raise
         self._measurement.add(chunk)
+
+    def _reserve(self, size_bytes: int) -> None:
+        if self._quota is not None:
+            self._quota.reserve(size_bytes, self._directories.results)
+            self._reserved_bytes += size_bytes
 
     def commit(self) -> StoredResult:
         """Give the result its name, once it is as durable as the store promises; then close.
@@ -161,11 +172,15 @@ class FileStream:
             item = StreamedItem(
                 self, self._files, self._directories, name=result_name(self._tool_use_id)
             )
-            return self._place(item)
+            stored = self._place(item)
         except StoreError:
             raise
         except Exception as error:
             raise self._as_error(error) from error
+        else:
+            if item.is_new and not item.reserved_bytes:
+                self._reserved_bytes = 0  # it stays, and so does what is counted for it
+            return stored
         finally:
             self.close()
 
@@ -174,6 +189,8 @@ class FileStream:
         if not self._is_open:
             return
         self._is_open = False
+        if self._quota is not None:
+            self._quota.give_back(self._reserved_bytes)
         self._aside.release()
         for handle in (self._extra_reader, *self._directories):
             if handle is not None:

@@ -6,6 +6,7 @@ end. What is read need not stay as it is meanwhile; a file that has become short
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from toolbudget.storage._files import FileSystem, ReadableFileSystem
 
-__all__ = ["BytesSource", "FileSource", "open_file", "open_stored"]
+__all__ = ["BytesSource", "FileSource", "open_file", "open_stored", "text_of_blocks"]
 
 STORED_ENCODING: Final = TextEncoding("UTF-8", "utf-8")
 
@@ -118,6 +119,21 @@ def open_stored(
         raise ToolError(f"cannot read the stored result, {reason_of(error)}: {path!r}") from error
     with _source(handle, path, files, STORED_ENCODING) as source:
         yield source
+
+
+def text_of_blocks(data: bytes) -> bytes:
+    """Return the text of a result that is stored as JSON; what is no such JSON stays as it is.
+
+    Example:
+        >>> text_of_blocks(b'[{"type":"text","text":"a"},{"type":"text","text":"b"}]')
+        b'ab'
+    """
+    try:
+        blocks = json.loads(data.decode("utf-8", "surrogatepass"))
+        texts = [block["text"] for block in blocks if block["type"] == "text"]
+        return "".join(texts).encode("utf-8", "surrogatepass") if texts else data
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return data
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,54 @@ def test_the_first_report_is_empty(session: Session) -> None:
     assert session.report.failures == ()
     with pytest.raises(dataclasses.FrozenInstanceError):
         session.report.replaced = 1  # type: ignore[misc]
+
+
+class TestLimitOfTheCall:
+    """Which aggregate limit counted, and where it is from."""
+
+    MESSAGES: Final = (msg(res("t1", "a" * 9_000), res("t2", "b" * 100)),)
+
+    def both(self, session: Session) -> list[tuple[float | None, bool]]:
+        """Enforce a list and the same as a body, twice each, and tell the limits."""
+        told = []
+        body = json.dumps({"messages": self.MESSAGES}).encode()
+        for run in (
+            lambda: session.enforce(list(self.MESSAGES)),
+            lambda: session.enforce_json(body),
+        ):
+            for _ in range(2):
+                run()
+                report = session.report
+                told.append((report.message_limit, report.is_limit_overridden))
+        return told
+
+    def test_of_the_limits(self, tmp_path: Path) -> None:
+        """Without a provider it is that of the limits."""
+        limits = Limits(max_message_chars=5_000)
+        with Session.open(tmp_path, "s1", limits=limits, durability="process") as session:
+            assert self.both(session) == [(5_000, False)] * 4
+
+    def test_of_a_provider_as_it_is_now(self, tmp_path: Path) -> None:
+        """What it gives counts from the next call on, also where it is the same number."""
+        flags: dict[str, object] = {}
+        limits = Limits(max_message_chars=5_000, overrides=flags)
+        with Session.open(tmp_path, "s1", limits=limits, durability="process") as session:
+            assert self.both(session) == [(5_000, False)] * 4
+            flags["message"] = 5_000
+            assert self.both(session) == [(5_000, True)] * 4
+            flags["message"] = 7_000
+            assert self.both(session) == [(7_000, True)] * 4
+            flags["message"] = -1
+            assert self.both(session) == [(5_000, False)] * 4
+
+    def test_where_it_takes_no_part(self, session: Session) -> None:
+        """Neither the gate nor what only keeps has one."""
+        gate(session, res("t9", HUGE))
+        assert session.report.message_limit is None
+        session.mark_seen(list(self.MESSAGES))
+        assert session.report.message_limit is None
+        session.mark_seen_json(json.dumps({"messages": self.MESSAGES}).encode())
+        assert session.report.message_limit is None
 
 
 def test_the_numbers_of_one_enforcement(session: Session) -> None:

@@ -33,6 +33,14 @@ def replaced_ids(ran: Ran) -> list[str]:
     return [item["tool_use_id"] for item in ran.report["replaced"]]
 
 
+def test_an_input_without_messages(apply: Callable[..., Ran], tmp_path: Path) -> None:
+    """It is passed on, and said: a wrong file looks just like that."""
+    data = b'{"type":"summary"}\n'
+    ran = apply(write(tmp_path / "in", data))
+    assert (ran.code, ran.output) == (0, data)
+    assert ran.err == f"{tmp_path / 'in'} holds no messages; it is passed on as it is\n"
+
+
 def test_a_large_result_is_stored_and_replaced(apply: Callable[..., Ran], tmp_path: Path) -> None:
     """The output shows a reference, and the file that it names holds the whole text."""
     lines = to_lines(

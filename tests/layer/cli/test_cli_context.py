@@ -157,10 +157,10 @@ def test_thresholds_are_those_asked_for(context: Callable[..., Ran]) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--size", "0"), "size (argument) must be at least 1: 0"),
+        (("--size", "0"), "Error: --size must be at least 1: 0"),
         (("--reserve-output", "200000"), "less than size (200000): 200000"),
-        (("--near", "0.95"), "over (argument) must be at least near (0.95)"),
-        (("--near", "nan"), "near (argument) must be a finite number: nan"),
+        (("--near", "0.95"), "Error: --over must be at least near (0.95)"),
+        (("--near", "nan"), "Error: --near must be a finite number: nan"),
         (("--size", "many"), "'many' is not a valid integer"),
         (("--plot", "out.png"), "--plot must name an .svg file, or be '-': 'out.png'"),
         (("--plot", "-", "--json"), "--plot - and --json both print"),

@@ -154,13 +154,19 @@ class TestProblems:
         assert "\\x1b[31mred\\n" in out
         assert "\x1b" not in out
 
-    @pytest.mark.parametrize("name", ["missing", "file", "missing/below.jsonl"])
-    def test_wrong_usage(self, run: Callable[..., Ran], tmp_path: Path, name: str) -> None:
+    def test_wrong_usage(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         """A path that stands for no session is wrong usage."""
         (tmp_path / "file").touch()
-        ran = run("doctor", tmp_path / name)
+        ran = run("doctor", tmp_path / "file")
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.startswith("Error: neither a session nor a folder of sessions: ")
+
+    @pytest.mark.parametrize("name", ["missing", "missing/below.jsonl"])
+    def test_nothing_there(self, run: Callable[..., Ran], tmp_path: Path, name: str) -> None:
+        """A path where nothing is fails, as with every command that reads."""
+        ran = run("doctor", tmp_path / name)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == f"Error: no such file or folder: {str(tmp_path / name)!r}\n"
 
 
 class TestRepair:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 
 from tests.builders import res
 from tests.layer.cli.transcripts import to_lines, user, write
+from toolbudget import Session
+from toolbudget.cli.main import _COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,17 +25,7 @@ if TYPE_CHECKING:
     from tests.layer.cli.transcripts import Ran
 
 COMMAND = [sys.executable, "-m", "toolbudget"]
-COMMANDS = (
-    "apply",
-    "config",
-    "context",
-    "diff",
-    "doctor",
-    "gc",
-    "info",
-    "report",
-    "sessions",
-)
+COMMANDS = tuple(_COMMANDS)
 LINES = to_lines(user(res("t1", "x" * 60_000), sessionId="s1"))
 
 
@@ -52,6 +45,7 @@ def test_each_command_has_help(run: Callable[..., Ran], command: str) -> None:
     assert f"toolbudget {command}" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "\\b" not in ran.out
+    assert re.search(rf"\n  Examples?:\n    toolbudget {command} ?.*\n", ran.out)
 
 
 @pytest.mark.parametrize("command", ["config", "context", "gc", "report", "sessions"])
@@ -59,6 +53,111 @@ def test_an_example_stands_on_a_line_of_its_own(run: Callable[..., Ran], command
     """It is there to be copied."""
     lines = run(command, "--help").out.splitlines()
     assert any(line.startswith(f"    toolbudget {command} ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "command", ["apply", "context", "diff", "doctor", "gc", "sessions", "show"]
+)
+def test_an_unset_variable_names_nothing(
+    run: Callable[..., Ran], tmp_path: Path, command: str
+) -> None:
+    """An empty path is wrong usage, and never the folder that one happens to be in."""
+    with Session.open(tmp_path, "s1", durability="process") as session:
+        block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+        session.gate(block, tool_name="Fetch")
+    before = sorted(tmp_path.rglob("*"))
+    options = {"gc": ["--max-bytes", "1", "--yes"], "diff": ["b"]}.get(command, [])
+    ran = run(command, "", *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("must name a file or folder: ''\n")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted", "shell"),
+    [
+        (["sh"], {"show"}, "bash"),
+        (["show", "--"], {"--root", "--lines", "--grep", "--context", "--help"}, "zsh"),
+        (["gc", "--m"], {"--max-bytes", "--max-session-bytes"}, "fish"),
+        (["sessions", "--sort", ""], {"age", "size", "name"}, "bash"),
+    ],
+)
+def test_a_shell_completes(words: list[str], wanted: set[str], shell: str) -> None:
+    """Commands, options and choices are offered to each shell that click serves."""
+    script = "import sys; from toolbudget.cli import main; sys.exit(main())"
+    finished = subprocess.run(
+        [sys.executable, "-c", script],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "_TOOLBUDGET_COMPLETE": f"{shell}_complete",
+            "COMP_WORDS": " ".join(["toolbudget", *words]),
+            "COMP_CWORD": words[-1] if shell == "fish" else str(len(words)),
+        },
+    )
+    offered = set(re.findall(r"[-a-z]+", finished.stdout))
+    assert wanted <= offered
+    assert finished.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--size", "0"), ("--reserve-output", "-1"), ("--near", "2"), ("--over", "nan")],
+)
+def test_a_window_that_is_none_is_named_by_its_option(
+    run: Callable[..., Ran], option: str, value: str
+) -> None:
+    """What the library calls an argument is an option here."""
+    ran = run("context", "in", f"{option}={value}")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Error: {option} must be " in ran.err
+
+
+HOSTILE_PATHS = {
+    "missing": "missing",
+    "folder": "folder",
+    "empty": "empty",
+    "plain": "plain",
+    "binary": "binary",
+    "loop": "loop",
+    "too long": "a" * 5_000,
+    "control": "c\x1b[31m\nd",
+    "surrogate": "a\udcffb",
+    "device": "/dev/null",
+    "below a file": "plain/below",
+}
+READERS = {
+    "apply": [],
+    "context": [],
+    "diff": ["plain"],
+    "doctor": [],
+    "gc": ["--older-than", "1d", "--yes"],
+    "report": [],
+    "sessions": [],
+    "show": ["t1"],
+}
+
+
+@pytest.mark.parametrize("path", HOSTILE_PATHS.values(), ids=HOSTILE_PATHS)
+@pytest.mark.parametrize("command", READERS)
+def test_an_odd_path_is_told_in_one_line(
+    run: Callable[..., Ran], tmp_path: Path, command: str, path: str
+) -> None:
+    """No traceback, no control character, and one of the documented exit codes."""
+    (tmp_path / "folder").mkdir()
+    for name, data in (("empty", b""), ("plain", b"hello"), ("binary", b"\xff\xfe\x00")):
+        write(tmp_path / name, data)
+    (tmp_path / "loop").symlink_to("loop")
+    before = sorted(tmp_path.iterdir())
+    ran = run(command, path, *READERS[command])
+    assert ran.code in {0, 1, 2}
+    assert (ran.code == 0) == (ran.err == "")
+    errors = [line for line in ran.err.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == (ran.code != 0)
+    assert all(line.isprintable() for line in ran.err.splitlines())
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_version(run: Callable[..., Ran]) -> None:

@@ -82,6 +82,7 @@ class PlanOptions:
         leaves_fresh: Decide nothing about fresh results: only what the rule settles.
         preview_style: How the previews of what is replaced are chosen.
         outline: Shows the outline of source code, for the styles that do.
+        is_limit_overridden: Whether a provider of overrides gave the limit; only for the report.
     """
 
     limit: float
@@ -97,6 +98,7 @@ class PlanOptions:
     leaves_fresh: bool = False
     preview_style: PreviewStyle = "head"
     outline: OutlinePreview | None = None
+    is_limit_overridden: bool = False
 
 
 class Adoption(NamedTuple):
