@@ -100,14 +100,14 @@ class _Child:
     def let_go(self) -> None:
         """Give up this process's ends of the pipes without a word to the child.
 
-        They are replaced and not closed: what a thread was writing when it was forked away may
-        still be flushed into them, and must not reach the child.
+        Both are replaced by the ends of a pipe that leads nowhere, and not closed: what a thread
+        was writing when it was forked away may still be flushed, and must not reach the child.
         """
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for pipe in (self._process.stdin, self._process.stdout):
+        source, sink = os.pipe()
+        for pipe, end in ((self._process.stdin, sink), (self._process.stdout, source)):
             if pipe is not None and not pipe.closed:
-                os.dup2(nowhere, pipe.fileno(), inheritable=False)
-        os.close(nowhere)
+                os.dup2(end, pipe.fileno(), inheritable=False)
+            os.close(end)
 
 
 def _import_path() -> list[str]:
