@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -187,6 +188,30 @@ def test_a_run_without_failures_shows_its_end(core: ModuleType) -> None:
     text = "tests/test_a.py::test_one PASSED\n" * 2_000 + "==== 2000 passed in 4.2s ====\n"
     page = read(show(core, text, 2_000).text)
     assert (2_001, "==== 2000 passed in 4.2s ====") in page.rows
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "{}",
+        "VAR_{0}=value{0}",
+        "2026-01-01T00:00:00 INFO tick {}",
+        "{0} /usr/include/{0}.h",
+        "same",
+    ],
+)
+@pytest.mark.parametrize("max_bytes", [500, 2_000, 4_000])
+def test_lines_that_are_all_alike_are_shown_from_both_ends(
+    core: ModuleType, row: str, max_bytes: int
+) -> None:
+    """Where nothing stands out the room is used: a listing, or a count, is not two lines."""
+    lines = [row.format(number) for number in range(1, 3_001)]
+    shown = core.salient_preview("\n".join(lines), max_bytes)[0]
+    assert len(shown.encode()) > max_bytes - 100
+    numbers = [int(line.partition(":")[0]) for line in shown.splitlines()[1:]]
+    gaps = [first for first, next_ in pairwise(numbers) if next_ > first + 1]
+    assert (numbers[0], numbers[-1], len(gaps)) == (1, 3_000, 1)
+    assert len(numbers) // 4 < gaps[0] < len(numbers)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.core import text_oracle
@@ -83,6 +83,7 @@ def test_several_parts_are_shown_as_one_text(
         assert joined == core.show_preview(parts, max_bytes, style, outline)
 
 
+@example(parts=[], max_bytes=-1)
 @given(parts=st.lists(TEXTS, max_size=3), max_bytes=st.integers(-3, 3_000))
 def test_both_cores_show_the_same(parts: list[str], max_bytes: int) -> None:
     """V5: the same bytes, in the same form, in every style."""

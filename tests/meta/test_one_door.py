@@ -18,13 +18,15 @@ DOOR: Final = PACKAGE / "storage" / "_files.py"
 # It lies below the storage, and reads one file that the user names, before there is any session.
 LIMITS_FILE: Final = PACKAGE / "limits" / "file.py"
 MODULES: Final = sorted(set(PACKAGE.rglob("*.py")) - {DOOR, LIMITS_FILE})
-# What of `os` reaches no file: names, environment, process.
+# What of `os` reaches no file: names, environment, processes and their pipes.
 HARMLESS_OS: Final = {
     "P_PID",
     "PathLike",
     "WEXITED",
     "WNOHANG",
     "WNOWAIT",
+    "close",
+    "dup2",
     "environ",
     "fsdecode",
     "fsencode",
@@ -32,6 +34,7 @@ HARMLESS_OS: Final = {
     "getpid",
     "killpg",
     "path",
+    "pipe",
     "register_at_fork",
     "strerror",
     "urandom",

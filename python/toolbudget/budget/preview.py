@@ -8,6 +8,7 @@ from toolbudget import _core as core
 from toolbudget.budget.outlines import outline_for
 from toolbudget.errors import ConfigError
 from toolbudget.limits import PREVIEW_SIZE_BYTES
+from toolbudget.limits.display import shown as shown_value
 from toolbudget.limits.environment import PREVIEW_STYLES
 from toolbudget.limits.validation import choice
 
@@ -51,8 +52,7 @@ def generate_preview(text: str, max_bytes: int = PREVIEW_SIZE_BYTES) -> Preview:
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be str, not {type(text).__name__}")
-    if type(max_bytes) is not int or max_bytes < 0:
-        raise ConfigError(f"max_bytes (argument) must be a whole number >= 0: {max_bytes!r}")
+    _check_bytes("max_bytes", max_bytes)
     return Preview(*core.cut_preview(text, max_bytes))
 
 
@@ -73,7 +73,8 @@ def build_replacement(
 
     Raises:
         TypeError: ``text`` is no text; bytes are not guessed at.
-        ConfigError: ``style`` is unknown, or needs packages that are not installed.
+        ConfigError: ``style`` is unknown, or needs packages that are not installed, or
+            ``preview_bytes`` is no whole number of at least 0.
 
     Example:
         >>> import toolbudget
@@ -84,8 +85,19 @@ def build_replacement(
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be str, not {type(text).__name__}")
+    _check_bytes("preview_bytes", preview_bytes)
     choice(style, "style", PREVIEW_STYLES)
     shown = None
     if style != "head" and preview_bytes > 0:
         shown = core.show_preview((text,), preview_bytes, style, outline_for(style))
     return core.build_replacement(text, str(path), preview_bytes=preview_bytes, shown=shown)
+
+
+def _check_bytes(field: str, value: object) -> None:
+    """Refuse what is no size of a preview.
+
+    Raises:
+        ConfigError: It is no whole number of at least 0.
+    """
+    if type(value) is not int or value < 0:
+        raise ConfigError(f"{field} (argument) must be a whole number >= 0: {shown_value(value)}")

@@ -175,7 +175,12 @@ class Reading:
             context_lines=context_lines,
             max_matches=max_matches,
         )
-        return hits_with_notes(hits, pattern, remedy="a longer pattern, or one tool_use_id")
+        return hits_with_notes(
+            hits,
+            pattern,
+            remedy="a longer pattern, or one tool_use_id",
+            max_chars=MAX_PAGE_CHARS,
+        )
 
     def result_hits(
         self,

@@ -3,7 +3,8 @@
 The parsers are C code that is written for the text of editors. Random tokens have made one write
 where it must not, and others take any amount of memory: in the host's own process that would end
 the host. So the work is done by a child, which is started when it is needed first, is kept for
-the next text, and is replaced if it dies.
+the next text, and is replaced if it dies. It knows no folder to import from but those that the
+host itself could name in full, so that it runs nothing of the folder that the host works in.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from toolbudget.pruning._entry import Entry
@@ -33,6 +35,8 @@ _LOGGER: Final = logging.getLogger("toolbudget")
 # It answers or dies of its own limits long before; this is for a child that is held up.
 _MAX_WAIT_S: Final = 120.0
 _MAX_END_S: Final = 5.0
+# Where the library itself is, in case a relative entry of the import path led to it.
+_OWN_FOLDER: Final = str(Path(__file__).parents[2])
 # Then it is replaced, so that the memory of large texts is not kept.
 _MAX_BYTES_OF_A_CHILD: Final = 4_000_000
 
@@ -59,8 +63,9 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the host to answer
         )
-        self._send(json.dumps([*map(str, sys.path)]).encode() + b"\n")
+        self._send(json.dumps(_import_path()).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
         if self._process.stdin is not None:
@@ -92,6 +97,27 @@ class _Child:
                     self._process.wait(_MAX_END_S)
             self._process.kill()
 
+    def let_go(self) -> None:
+        """Give up this process's ends of the pipes without a word to the child.
+
+        Both are replaced by the ends of a pipe that leads nowhere, and not closed: what a thread
+        was writing when it was forked away may still be flushed, and must not reach the child.
+        """
+        source, sink = os.pipe()
+        for pipe, end in ((self._process.stdin, sink), (self._process.stdout, source)):
+            if pipe is not None and not pipe.closed:
+                os.dup2(end, pipe.fileno(), inheritable=False)
+            os.close(end)
+
+
+def _import_path() -> list[str]:
+    """Give the import path without what depends on the folder that the host works in by now.
+
+    That is often the folder of somebody else's code, and ``""`` would make it code to run.
+    """
+    path = [str(entry) for entry in sys.path if Path(str(entry)).is_absolute()]
+    return path if _OWN_FOLDER in path else [*path, _OWN_FOLDER]
+
 
 class _Children:
     """The child that is kept, for one thread at a time."""
@@ -99,7 +125,7 @@ class _Children:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.child: _Child | None = None
-        self._inherited: _Child | None = None
+        self._inherited: list[_Child] = []
 
     def close(self, *, is_stuck: bool = False) -> None:
         child, self.child = self.child, None
@@ -108,24 +134,37 @@ class _Children:
 
     def ask(self, language: str, source: bytes) -> bytes | None:
         with self.lock:
-            if self.child is None:
-                self.child = _Child()
-            answer = None
-            try:
-                answer = self.child.ask(language, source)
-            finally:
-                if answer is None or self.child.bytes_left <= 0:
-                    self.close(is_stuck=answer is None)
-                if answer is None:
-                    _LOGGER.warning(
-                        "the parser of %s ended on a text of %s bytes", language, len(source)
-                    )
+            was_kept = self.child is not None
+            answer = self._ask(language, source)
+            if answer is None and was_kept:
+                # It may have ended before the text came, by a signal or for want of memory: only
+                # a child of its own tells whether the text is to blame.
+                answer = self._ask(language, source)
+            if answer is None:
+                _LOGGER.warning(
+                    "the parser of %s ended on a text of %s bytes", language, len(source)
+                )
             return answer
+
+    def _ask(self, language: str, source: bytes) -> bytes | None:
+        if self.child is None:
+            self.child = _Child()
+        answer = None
+        try:
+            answer = self.child.ask(language, source)
+        finally:
+            if answer is None or self.child.bytes_left <= 0:
+                self.close(is_stuck=answer is None)
+        return answer
 
     def forget(self) -> None:
         """Leave the child to the process that this one was forked from."""
         self.lock = threading.Lock()  # the other may be held by a thread that is not here
-        self._inherited, self.child = self.child, None  # to let go of it would be to end it
+        if self.child is not None:
+            # Kept, since the object ends what it stands for when it goes.
+            self._inherited.append(self.child)
+            self.child.let_go()
+            self.child = None
 
 
 _children: Final = _Children()

@@ -243,7 +243,7 @@ def _points(language: str, lines: list[str]) -> int:
 
 
 _JSX: Final = re.compile(
-    r"(return|=>|\() *\(?\s*<[A-Za-z][\w.]*[\s/>]|^\s*</[A-Za-z][\w.]*>", re.MULTILINE
+    r"(return|=>|\()\s*(\(\s*)?<[A-Za-z][\w.]*[\s/>]|^[ \t]*</[A-Za-z][\w.]*>", re.MULTILINE
 )
 
 

@@ -10,12 +10,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from toolbudget.errors import ConfigError, StoreError, ToolError, ToolInputError
+from toolbudget.errors import (
+    ConfigError,
+    StoreError,
+    ToolBudgetError,
+    ToolError,
+    ToolInputError,
+    TranscriptError,
+)
 from toolbudget.limits.display import shown
 from toolbudget.limits.validation import positive_number, positive_whole_number
 from toolbudget.tools._bash_text import (
     Form,
     exit_line,
+    failure_reason,
     is_whole_as_text,
     kept_text,
     signal_name,
@@ -86,7 +94,8 @@ class BashResult(ToolResult):
         stderr_bytes: Bytes written to the standard error.
         path: The file with the whole output as it came, if it was stored.
         is_whole: Whether ``text`` holds all of the output, byte for byte.
-        failure: Why the output was not stored although it should have been.
+        failure: Why the output was not stored, or not recorded as replaced, although it should
+            have been.
         elapsed_s: Seconds from the start of the command to the end of its output.
     """
 
@@ -320,9 +329,7 @@ def _result(
     )
     text = visible_text(output, form)
     if stored is not None and call.session is not None and call.is_known_id:
-        text = call.session.adopt_stored(
-            call.tool_use_id, stored, fingerprint=output.fingerprint(), replacement=text
-        )
+        text = _adopt(call.session, call.tool_use_id, output, stored, text)
     code = ending.return_code
     return BashResult(
         text=text,
@@ -339,6 +346,25 @@ def _result(
         failure=output.failure,
         elapsed_s=elapsed_s,
     )
+
+
+def _adopt(
+    session: Session, tool_use_id: str, output: Output, stored: StoredResult, text: str
+) -> str:
+    """Record that the output is replaced; what has run already is told even if that fails.
+
+    Raises:
+        TranscriptError: The session is strict, and recording failed.
+    """
+    try:
+        return session.adopt_stored(
+            tool_use_id, stored, fingerprint=output.fingerprint(), replacement=text
+        )
+    except TranscriptError:
+        raise
+    except ToolBudgetError as error:  # closed while the command ran
+        output.failure = error
+        return text
 
 
 def _store(call: _Call, output: Output) -> StoredResult | None:
@@ -366,5 +392,6 @@ def _lines(call: _Call, output: Output, shell: str, ending: Ending) -> tuple[str
     if shell != "bash":
         lines.append(f"Run by {shell}: there is no bash here.")
     if output.failure is not None:
-        lines.append("The full output could not be saved: " + " ".join(str(output.failure).split()))
+        reason = failure_reason(output.failure, is_redacted=call.is_redacted)
+        lines.append(f"The full output could not be saved: {reason}")
     return tuple(lines)

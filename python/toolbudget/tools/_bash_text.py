@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from toolbudget import _core as core
 from toolbudget._core.pure.preview import make_wire_safe
 from toolbudget._core.pure.replacement import CLOSING, OPENING, format_size
+from toolbudget.errors import ToolBudgetError
 from toolbudget.tools._head_tail import cut_end, cut_start
 from toolbudget.tools._terminal import as_shown
 
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from toolbudget.tools._output import Output
     from toolbudget.tools._process import Ending
 
-__all__ = ["Form", "exit_line", "is_whole_as_text", "kept_text", "signal_name", "visible_text"]
+__all__ = [
+    "Form",
+    "exit_line",
+    "failure_reason",
+    "is_whole_as_text",
+    "kept_text",
+    "signal_name",
+    "visible_text",
+]
 
 # Of failing commands the end tells more than the beginning: of 790 labelled logs the first 2,000
 # bytes hold the failing line in none, the last ones in 46 percent.
@@ -30,6 +39,8 @@ _STDERR_PERCENT: Final = 25
 WHOLE_IN_FRAME_BYTES: Final = 12_000
 _SIGNAL_OFFSET: Final = 128
 _LINE_NUMBER: Final = re.compile(r"\A[0-9]+:")
+# A path has 4,096 at most; an error of somebody else's may quote anything.
+_MAX_REASON_CHARS: Final = 4_500
 _NOT_SHOWN: Final = "(not shown: the redact hook failed)"
 
 
@@ -79,6 +90,19 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def failure_reason(error: Exception, *, is_redacted: bool) -> str:
+    """Tell a model why something failed, without what a redact hook must keep from it.
+
+    Example:
+        >>> failure_reason(ValueError("cannot redact hunter2"), is_redacted=True)
+        "the host's redact hook or store failed (ValueError)"
+    """
+    if is_redacted and not isinstance(error, ToolBudgetError):
+        return f"the host's redact hook or store failed ({type(error).__name__})"
+    reason = " ".join(str(error).split())
+    return reason if len(reason) <= _MAX_REASON_CHARS else reason[:_MAX_REASON_CHARS] + "…"
 
 
 def is_whole_as_text(data: bytes | None, max_chars: int) -> bool:

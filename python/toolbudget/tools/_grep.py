@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage.search import MAX_MATCHES, SearchHits, search_files
 from toolbudget.storage.search_note import hits_with_notes
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import os
 
 __all__ = ["GrepResult", "grep"]
+
+MAX_CHARS: Final = 20_000
+"""The limit that ``grep`` has by default (L2), so that what it shows is not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,8 @@ def grep(
     r"""Search files for a pattern, as ``rg`` does.
 
     Hidden files, those that ``.gitignore`` names, and binary ones are left out; files come in the
-    order of their paths. A long line is cut around its match. It takes the native core.
+    order of their paths. A long line is cut around its match, and all that is shown stays below
+    the limit that ``grep`` has by default. It takes the native core.
 
     Args:
         pattern: A regular expression of the ``regex`` crate: linear in time whatever it is.
@@ -67,4 +71,5 @@ def grep(
     """
     hits = search_files(pattern, str(path), include=include_pattern)
     remedy = "a longer pattern, a path below, or include_pattern"
-    return GrepResult(text=hits_with_notes(hits, pattern, remedy=remedy), hits=hits)
+    text = hits_with_notes(hits, pattern, remedy=remedy, max_chars=MAX_CHARS)
+    return GrepResult(text=text, hits=hits)

@@ -131,7 +131,12 @@ def _search_results_tool(session: Session) -> Tool[..., SearchResultsResult]:
     ) -> SearchResultsResult:
         """Search stored results."""
         hits = session.result_hits(pattern, tool_use_id=tool_use_id, context_lines=context_lines)
-        text = hits_with_notes(hits, pattern, remedy="a longer pattern, or one tool_use_id")
+        text = hits_with_notes(
+            hits,
+            pattern,
+            remedy="a longer pattern, or one tool_use_id",
+            max_chars=MAX_PAGE_CHARS,
+        )
         return SearchResultsResult(text=text, hits=hits)
 
     return search_results

@@ -10,6 +10,8 @@ use crate::salient::compile;
 /// No more of a text is looked at.
 pub(crate) const WINDOW_CHARS: usize = 16_384;
 
+/// A script begins with the program that runs it.
+const INTERPRETER: &[u8] = b"#!/";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// With longer lines on the average a text is not one of lines; of one no more is looked at.
 const LONG_LINE_BYTES: usize = 400;
@@ -86,6 +88,9 @@ pub(crate) fn kind_of(window: &[u8]) -> Kind {
     }
     if memchr_iter(b'\n', window).count() * LONG_LINE_BYTES < window.len() {
         return Kind::Other;
+    }
+    if start.starts_with(INTERPRETER) {
+        return Kind::Code;
     }
     let lines: Vec<&[u8]> = window
         .split(|&byte| byte == b'\n')

@@ -149,6 +149,15 @@ def test_the_plain_functions_take_a_style() -> None:
     assert block == done.messages[0]["content"][0]
 
 
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("odd", [-1, True, 2.5, None, "2000"])
+def test_an_odd_size_is_refused(odd: Any, style: PreviewStyle) -> None:  # noqa: ANN401 - it is odd
+    """L5: with the argument's name and its value, before anything is built."""
+    problem = rf"preview_bytes \(argument\) must be a whole number >= 0: {odd!r}"
+    with pytest.raises(ConfigError, match=problem):
+        toolbudget.build_replacement(LOG, "/t", preview_bytes=odd, style=style)
+
+
 def test_what_is_redacted_is_in_no_preview(root: Path) -> None:
     """F5: every style shows the text as the hook left it."""
     for style in STYLES:

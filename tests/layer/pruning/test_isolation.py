@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from toolbudget.pruning import _isolation, outline_code, truncate_tool_result
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 SOURCE: Final = "def f(a):\n" + "    return a\n" * 50
@@ -32,16 +34,79 @@ def test_one_process_answers_again_and_again() -> None:
     assert child_pid() == pid != os.getpid()
 
 
-def test_a_process_that_has_died_costs_one_outline(caplog: pytest.LogCaptureFixture) -> None:
-    """The text on which it ended is cut instead, which is logged; the next one is outlined."""
+def test_a_process_that_has_died_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """P4: the same text has the same outline, whatever became of the process that was kept."""
     outline_code(SOURCE, "python")
     child = _isolation._children.child
     assert child is not None
     child._process.kill()
     child._process.wait()
-    assert outline_code(SOURCE, "python", max_size=200) == truncate_tool_result(SOURCE, 200)
+    assert outline_code(SOURCE, "python") == OUTLINE
+    assert not caplog.records
+
+
+def test_a_text_that_a_process_dies_of_is_cut(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """That is logged, and the next text is outlined."""
+    outline_code(SOURCE, "python")
+    program = "import sys; sys.stdin.buffer.readline(); sys.stdin.buffer.readline()"
+    with monkeypatch.context() as patch:
+        patch.setattr(_isolation, "_PROGRAM", program)
+        _isolation._children.close()
+        assert outline_code(SOURCE, "python", max_size=200) == truncate_tool_result(SOURCE, 200)
     assert "the parser of python ended" in caplog.text
     assert outline_code(SOURCE, "python") == OUTLINE
+
+
+def test_an_interrupt_from_the_keyboard_is_not_for_it() -> None:
+    """A host that lives on after Ctrl-C still has its parser: no signal to its group reaches it."""
+    outline_code(SOURCE, "python")
+    assert os.getpgid(child_pid()) != os.getpgrp()
+
+
+def test_nothing_of_the_working_directory_is_run(tmp_path: Path) -> None:
+    """L5: a host that works in a repository which it does not trust runs nothing that is there."""
+    for name in ("toolbudget", "tree_sitter", "tree_sitter_python", "resource", "json"):
+        (tmp_path / f"{name}.py").write_text("open('run', 'a').write(__name__)")
+    program = f"""
+import os, sys
+sys.path.insert(0, "")
+from toolbudget.pruning import outline_code
+os.chdir({str(tmp_path)!r})
+print(outline_code({SOURCE!r}, "python"))
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert not (tmp_path / "run").exists()
+    assert finished.stdout == OUTLINE + "\n", finished.stderr
+
+
+def test_a_forked_process_that_lives_on_does_not_hold_up_the_end() -> None:
+    """The parser learns that its host has ended, although a fork of the host has not."""
+    program = f"""
+import os, time
+from toolbudget.pruning import outline_code
+outline_code({SOURCE!r}, "python")
+if not os.fork():
+    os.closerange(0, 3)
+    time.sleep(30)
+    os._exit(0)
+started_s = time.monotonic()
+import atexit
+atexit._run_exitfuncs()
+print(time.monotonic() - started_s, flush=True)
+os.kill(0, 9)
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+    )
+    assert float(finished.stdout) < 3, finished.stderr
 
 
 def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Final
 
@@ -78,3 +79,12 @@ def test_recorded_logs_are_no_source_text(corpus: Path) -> None:
     logs = sorted((corpus / "ci_logs").glob("*.log"))
     taken = [log.name for log in logs if guess_language(log.read_text("utf-8", "replace"))]
     assert len(taken) * 50 <= len(logs)
+
+
+@pytest.mark.parametrize("blank", [" ", "\n"])
+def test_a_run_of_blanks_takes_no_longer_than_words(blank: str) -> None:
+    """B12: no pattern tries each place of a run again from each of its places."""
+    head = "interface Shop {\n  name: string;\n}\n" * 9
+    started_s = time.process_time()
+    assert guess_language(f"{head}return {blank * 30_000}x") == "typescript"
+    assert time.process_time() - started_s < 0.3

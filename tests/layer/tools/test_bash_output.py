@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -205,7 +207,7 @@ def test_secrets_are_stored_and_shown_redacted(tmp_path: Path) -> None:
 
 
 def test_failing_redact_hook_shows_and_stores_nothing(tmp_path: Path) -> None:
-    """What the hook could not look at goes nowhere, and the reason is told."""
+    """What the hook could not look at goes nowhere, and the kind of its error is told."""
 
     def fail(_text: str) -> str:
         raise RuntimeError("hook is broken")
@@ -214,7 +216,7 @@ def test_failing_redact_hook_shows_and_stores_nothing(tmp_path: Path) -> None:
     result = bash("seq 90000; exit 3", session=session, tool_use_id="t1")
     assert result.text.splitlines() == [
         "Exit code: 3",
-        "The full output could not be saved: hook is broken",
+        "The full output could not be saved: the host's redact hook or store failed (RuntimeError)",
         "(not shown: the redact hook failed)",
     ]
     assert list(tmp_path.rglob("*.txt")) == []
@@ -299,3 +301,48 @@ def test_record_that_fails_leaves_a_sound_reference(tmp_path: Path) -> None:
     assert result.path is not None
     assert str(result.path) in result.text
     assert result.path.read_text().endswith("\n9000\n")
+
+
+def test_what_a_hook_says_when_it_fails_is_not_for_the_model(tmp_path: Path) -> None:
+    """F5: its error may quote the secret; the host gets the error, the model its kind."""
+
+    def fail(text: str) -> str:
+        raise ValueError(f"cannot redact {text}")
+
+    with Session.open(tmp_path, "s", durability="process", redact=fail) as session:
+        result = bash("echo hunter2; seq 20000", session=session, tool_use_id="t")
+    assert "hunter2" not in result.text
+    assert "could not be saved: the host's redact hook or store failed (ValueError)" in result.text
+    assert len(result.text) < 1_000
+    assert "hunter2" in str(result.failure)
+
+
+def test_an_error_of_a_store_does_not_flood_the_text() -> None:
+    """CUT: whatever it quotes, little of it is told."""
+
+    class Store(MemoryStore):
+        def open_stream(self, tool_use_id: str) -> Any:  # noqa: ANN401 - it never returns
+            raise RuntimeError("x" * 100_000 + tool_use_id)
+
+    result = bash("seq 20000", store=Store(), tool_use_id="t")
+    assert isinstance(result.failure, RuntimeError)
+    assert len(result.text) < 30_000 + 6_000
+
+
+def test_a_session_that_is_closed_meanwhile_loses_no_output(tmp_path: Path) -> None:
+    """F2: the command has run, so what it wrote is told, and that it is not recorded."""
+    session = Session.open(tmp_path, "s", durability="process")
+    waits = f"until test -e {tmp_path}/closed; do sleep 0.01; done"
+    with ThreadPoolExecutor(1) as executor:
+        command = f"seq 20000; touch {tmp_path}/runs; {waits}"
+        running = executor.submit(bash, command, session=session, tool_use_id="t")
+        while not (tmp_path / "runs").exists():
+            time.sleep(0.01)
+        session.close()
+        (tmp_path / "closed").touch()
+        result = running.result()
+    assert result.exit_code == 0
+    assert "session is closed" in str(result.failure)
+    assert result.path is not None
+    assert result.path.read_text().endswith("\n20000\n")
+    assert str(result.path) in result.text

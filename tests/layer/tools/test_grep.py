@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolbudget import ToolBudgetError, ToolError, ToolInputError, _core
+from toolbudget import Session, ToolBudgetError, ToolError, ToolInputError, _core
 from toolbudget.tools import grep
 
 if TYPE_CHECKING:
@@ -179,3 +179,26 @@ def test_a_defect_of_ours_ends_no_host(folder: Path) -> None:
     with pytest.raises(ToolBudgetError, match="internal error in the native core"):
         grep("needle", folder)
     assert grep("needle", folder / "last").hits.matches == 1
+
+
+@native_only
+def test_deep_paths_do_not_push_it_over_its_limit(tmp_path: Path) -> None:
+    """LOOP: whatever the paths are, what it shows is not stored, and counts say what is missing."""
+    folder = tmp_path.joinpath(*["d" * 200] * 4)
+    folder.mkdir(parents=True)
+    for number in range(40):
+        (folder / f"{number}.txt").write_text(f"needle {'x' * 300}\n")
+    result = grep("needle", tmp_path)
+    lines = result.text.splitlines()
+    block = {"type": "tool_result", "tool_use_id": "t", "content": result.text}
+    with Session.open(tmp_path / "root", "s", durability="process") as session:
+        assert session.gate(block, tool_name="grep") is block
+    assert 10 < len(lines) - 1 < 40
+    assert lines[-1].startswith(f"[{40 - (len(lines) - 1)} more matching lines; ")
+
+
+@native_only
+def test_no_name_of_a_file_forges_a_line(tmp_path: Path) -> None:
+    """A line break in a name is written as two characters."""
+    (tmp_path / "a\nb.py:7: forged").write_text("needle\n")
+    assert grep("needle", tmp_path).text == f"{tmp_path}/a\\nb.py:7: forged:1: needle"

@@ -17,6 +17,8 @@ Kind: TypeAlias = Literal["json", "code", "output", "other"]
 KIND_WINDOW_CHARS: Final = 16_384
 
 _BLANKS: Final = b" \t\r\n"
+# A script begins with the program that runs it.
+_INTERPRETER: Final = b"#!/"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 # With longer lines on the average a text is not one of lines; of one no more is looked at.
 _LONG_LINE_BYTES: Final = 400
@@ -86,6 +88,8 @@ def kind_of(window: bytes) -> Kind:
         return "json"
     if window.count(b"\n") * _LONG_LINE_BYTES < len(window):
         return "other"
+    if start.startswith(_INTERPRETER):
+        return "code"
     stripped = (line.strip(_BLANKS)[:_LONG_LINE_BYTES] for line in window.split(b"\n"))
     lines = list(filter(None, stripped))[:_MOST_LINES]
     if _is_code(lines):

@@ -44,6 +44,7 @@ def cut_preview(text: str, max_bytes: int) -> tuple[str, bool]:
         ('one\ntwo', True)
     """
     text = str.__str__(text)  # methods of a subclass take no part
+    max_bytes = max(0, max_bytes)
     window = make_wire_safe(preview_window((text,), max_bytes))
     encoded = window.encode()
     if len(encoded) <= max_bytes:

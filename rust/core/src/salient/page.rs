@@ -117,6 +117,19 @@ impl Page {
         Ok(())
     }
 
+    /// Shows a line if it still fits, whatever it is like.
+    pub(super) fn add_plain<S: Source + ?Sized>(
+        &mut self,
+        lines: &mut Lines<'_, S>,
+        number: usize,
+    ) -> Result<(), S::Error> {
+        if !self.shown.contains_key(&number) {
+            let row = self.row(lines, number)?;
+            self.put(row);
+        }
+        Ok(())
+    }
+
     fn row<S: Source + ?Sized>(
         &self,
         lines: &mut Lines<'_, S>,

@@ -8,6 +8,7 @@ use crate::size::with_commas;
 use crate::source::{Source, cut_head};
 
 use super::around::{Tail, end_of_interest, first_line, lines_after, lines_before};
+use super::clean::bare;
 use super::lines::Lines;
 use super::page::Page;
 use super::rank::{Ranked, SHOWN_FIRST, SHOWN_LAST, rank};
@@ -19,6 +20,10 @@ const LEAST_BYTES: usize = 240;
 const LEAST_ROOM_BYTES: usize = 30;
 const LEAST_TAIL_BYTES: usize = 60;
 const FEW_LINES_PERCENT: usize = 75;
+/// With more room left than that, the text is of lines that are all alike.
+const UNUSED_PERCENT: usize = 60;
+/// Fewer bytes than a row takes, so that enough lines are looked at.
+const SHORT_ROW_BYTES: usize = 6;
 
 /// How the room is shared out; all values were tried on labelled logs.
 struct Form {
@@ -61,9 +66,9 @@ const FRAMES: usize = 2;
 ///
 /// A text that fits comes back whole, made wire-safe. Otherwise a note says how much is shown, and
 /// the lines follow in their order, each with its number: failures with the lines around them, the
-/// end, and with room enough the first. Only a line feed ends a line. Codes for a terminal,
-/// overwritten text, a CI system's times and superfluous blanks are not shown, and long lines are
-/// cut. With little room the beginning of the text is shown instead.
+/// end, and with room enough the first. If little stands out, the rest of the room shows both ends
+/// as they are. Only a line feed ends a line. Codes for a terminal, overwritten text, a CI system's
+/// times and superfluous blanks are not shown, and long lines are cut. With little room the beginning of the text is shown instead.
 ///
 /// # Errors
 ///
@@ -141,7 +146,37 @@ impl<S: Source + ?Sized> Writer<'_, '_, S> {
         self.add_ends(end, max_bytes)?;
         self.add_findings(&rank(found, self.lines.count()))?;
         self.add_tail(Tail::of(end), self.page.room_bytes())?;
-        self.add_tail(Tail::bare(last), self.page.room_bytes())
+        self.add_tail(Tail::bare(last), self.page.room_bytes())?;
+        let unused = self.page.room_bytes().saturating_mul(100);
+        if unused > max_bytes.saturating_mul(UNUSED_PERCENT) {
+            self.fill(max_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the end and the beginning as they are, with half of the room for each.
+    fn fill(&mut self, max_bytes: usize) -> Result<(), S::Error> {
+        let count = self.lines.count().min(max_bytes / SHORT_ROW_BYTES);
+        let half_bytes = self.page.room_bytes() / 2;
+        let last = self.lines.count() - count..self.lines.count();
+        self.add_plain(last.rev(), half_bytes)?;
+        self.add_plain(0..count, 0)
+    }
+
+    fn add_plain(
+        &mut self,
+        numbers: impl Iterator<Item = usize>,
+        least_bytes: usize,
+    ) -> Result<(), S::Error> {
+        for number in numbers {
+            if self.page.room_bytes() < least_bytes + LEAST_ROOM_BYTES {
+                break;
+            }
+            if !bare(self.lines.get(number)?).is_empty() {
+                self.page.add_plain(self.lines, number)?;
+            }
+        }
+        Ok(())
     }
 
     /// Shows the end of the output; with room enough, the first and the last lines of all as well.

@@ -62,6 +62,11 @@ class Page:
         if self._starts[_start(text)] < _ALIKE_STARTS:
             self._put(number, text)
 
+    def add_plain(self, number: int) -> None:
+        """Show a line if it still fits, whatever it is like."""
+        if number not in self._shown:
+            self._put(number, self._text(number))
+
     def __len__(self) -> int:
         """Count the lines shown."""
         return len(self._shown)

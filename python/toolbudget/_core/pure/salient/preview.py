@@ -12,6 +12,7 @@ from toolbudget._core.pure.salient.around import (
     lines_before,
     tail_lines,
 )
+from toolbudget._core.pure.salient.clean import bare
 from toolbudget._core.pure.salient.lines import Lines
 from toolbudget._core.pure.salient.page import Page
 from toolbudget._core.pure.salient.rank import SHOWN_FIRST, SHOWN_LAST, rank
@@ -31,6 +32,10 @@ _LEAST_BYTES: Final = 240
 _LEAST_ROOM_BYTES: Final = 30
 _LEAST_TAIL_BYTES: Final = 60
 _FEW_LINES_PERCENT: Final = 75
+# With more room left than that, the text is of lines that are all alike.
+_UNUSED_PERCENT: Final = 60
+# Fewer bytes than a row takes, so that enough lines are looked at.
+_SHORT_ROW_BYTES: Final = 6
 
 
 class _Form(NamedTuple):
@@ -62,7 +67,8 @@ def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
 
     A text that fits comes back whole, made wire-safe. Otherwise a note says how much is shown, and
     the lines follow in their order, each with its number: failures with the lines around them, the
-    end, and with room enough the first. Only ``\n`` ends a line. Codes for a terminal, overwritten
+    end, and with room enough the first. If little stands out, the rest of the room shows both ends
+    as they are. Only ``\n`` ends a line. Codes for a terminal, overwritten
     text, a CI system's times and superfluous blanks are not shown, and long lines are cut. With
     little room the beginning of the text is shown instead.
 
@@ -101,6 +107,8 @@ def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     _add_findings(page, lines, rank(found, lines.count), form)
     _add_tail(page, tail_lines(lines, end), page.room_bytes)
     _add_tail(page, tail_lines(lines, lines.count - 1, is_bare=True), page.room_bytes)
+    if page.room_bytes * 100 > max_bytes * _UNUSED_PERCENT:
+        _fill(page, lines, max_bytes)
     if len(page) == 0:
         return head, has_more
     note = _note(len(page), lines.count, lines.count - len(page), text_bytes)
@@ -155,6 +163,19 @@ def _add_tail(page: Page, numbers: Iterable[int], room_bytes: int) -> None:
         if page.room_bytes - _LEAST_TAIL_BYTES <= least_bytes:
             return
         page.add_tail(number)
+
+
+def _fill(page: Page, lines: Lines, max_bytes: int) -> None:
+    """Show the end and the beginning as they are, with half of the room for each."""
+    count = min(lines.count, max_bytes // _SHORT_ROW_BYTES)
+    half_bytes = page.room_bytes // 2
+    last = range(lines.count - 1, lines.count - 1 - count, -1)
+    for numbers, least_bytes in ((last, half_bytes), (range(count), 0)):
+        for number in numbers:
+            if page.room_bytes - _LEAST_ROOM_BYTES < least_bytes:
+                break
+            if bare(lines.get(number)):
+                page.add_plain(number)
 
 
 def _note_of_all(line_count: int, shown_bytes: int, text_bytes: int) -> str:
