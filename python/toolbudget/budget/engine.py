@@ -268,8 +268,7 @@ class Engine:
         check_body(body)
         journal = self._journal
         options = self._plan_options()
-        if rule is not None:
-            options = replace(options, rule=rule)
+        options = options if rule is None else replace(options, rule=rule)
         with self._deciding():
             # Dropped by `enforce`, so that it is looked up under the lock.
             last = self._last_body
