@@ -103,12 +103,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
     with open_input(options.input_path, spool_directory=root) as opened:
         source = open_source(opened, options.format)
         overview = survey(source, progress.begin("Reading", opened.size_bytes))
-        if not overview.records and overview.malformed:
-            line = overview.malformed[0]
-            raise CommandError(
-                f"{opened.name} has no line that is a JSON object;"
-                f" line {line.position}: {line.problem}"
-            )
+        overview.refuse_without_records(opened.name)
         if not overview.has_messages:
             # A transcript may have none yet; a wrong file looks just like that.
             note = f"{opened.name} holds no messages; it is passed on as it is"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from toolbudget._core.pure.calls import CallBook, read_calls
 from toolbudget._core.pure.shape import field as read_field
 from toolbudget._core.pure.shape import read_message, text_field
+from toolbudget.cli.failure import CommandError
 from toolbudget.cli.source import Malformed, Record
 from toolbudget.storage.records import CONTENT_REPLACEMENT, parse_line
 
@@ -57,6 +58,19 @@ class Overview:
     def agent_id(self) -> str | None:
         """Whose transcript it is: a sub-agent's if it holds nothing else."""
         return next(iter(self.agent_ids)) if len(self.agent_ids) == 1 else None
+
+    def refuse_without_records(self, name: str) -> None:
+        """Make sure that an input is one: a compressed or binary file has only malformed lines.
+
+        Raises:
+            CommandError: It has no line that is a record.
+        """
+        if self.records or not self.malformed:
+            return
+        line = self.malformed[0]
+        raise CommandError(
+            f"{name} has no line that is a JSON object; line {line.position}: {line.problem}"
+        )
 
     def add(self, record: Record | Malformed) -> None:
         """Take note of one record or malformed line."""

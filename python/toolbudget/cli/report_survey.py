@@ -158,6 +158,7 @@ class ReportSums:
         for record in source.records(on_read):
             overview.add(record)
             history.add(record)
+        overview.refuse_without_records(path)
         self._add_prefix(history)
         self.malformed += overview.malformed_count
         batch = _Batch()

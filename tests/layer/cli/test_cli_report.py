@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import errno
 import json
 import os
@@ -11,6 +12,7 @@ import resource
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -24,7 +26,6 @@ from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.layer.cli.transcripts import Ran
 
@@ -190,10 +191,12 @@ def test_what_cannot_be_read_does_not_end_it(run: Callable[..., Ran], tmp_path: 
     (tmp_path / "in").mkdir()
     write(tmp_path / "in" / "a.jsonl", to_lines(*TALK))
     write(tmp_path / "in" / "empty.jsonl", b"")
+    write(tmp_path / "in" / "packed.jsonl", gzip.compress(to_lines(*TALK)))
     ran = run("report", tmp_path / "in", "--json")
     told = json.loads(ran.out)
     assert (ran.code, told["transcripts"]) == (1, 1)
-    assert [one["path"] for one in told["unreadable"]] == [str(tmp_path / "in" / "empty.jsonl")]
+    names = [Path(one["path"]).name for one in told["unreadable"]]
+    assert names == ["empty.jsonl", "packed.jsonl"]
 
 
 @pytest.mark.parametrize("path", ["missing", "."])

@@ -82,8 +82,9 @@ def show_preview(
         >>> shown.style, shown.text.splitlines()[1]
         ('salient', '901:E assert 1 == 2')
     """
+    max_bytes = max(0, max_bytes)
     head, has_more = cut_preview(preview_window(parts, max_bytes), max_bytes)
-    if style == "head" or not has_more or max_bytes <= 0:
+    if style == "head" or not has_more or max_bytes == 0:
         return Shown(head, has_more, "head")
     text = str.__str__(parts[0]) if len(parts) == 1 else "".join(parts)
     found, form = _show(text, max_bytes, style, outline)
