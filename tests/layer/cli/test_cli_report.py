@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import errno
+import gzip
 import json
 import os
 import re
