@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Fingerprint, Key, Plan
-from toolbudget.budget.context_edits import KEPT_ORIGINAL
 from toolbudget.budget.ledger import ContextLedger
-from toolbudget.budget.lineage import entries_by_home, parts_of
+from toolbudget.budget.lineage import record_lost_inheritance
 from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
@@ -190,7 +189,7 @@ class Journal:
         Raises:
             TranscriptError: It is certainly not recorded.
         """
-        if self._record_inherited(recorder, locked):
+        if record_lost_inheritance(self, recorder, locked):
             nothing_new = Transaction(Plan())
             self._record(recorder, locked, nothing_new, marks_seen=False)
 
@@ -259,7 +258,7 @@ class Journal:
             with recorder.locked() as (locked, records, has_others):
                 if self.apply_records(records, are_own=not has_others):
                     transaction.follow(make_plan())
-                self._record_inherited(recorder, locked)
+                record_lost_inheritance(self, recorder, locked)
                 self._store(transaction)
                 self._record(recorder, locked, transaction, marks_seen=marks_seen)
         except (TranscriptError, OSError) as error:
@@ -274,37 +273,6 @@ class Journal:
                 for key, replacement in transaction.decisions()
                 if why_unrecordable(key) is None
             )
-
-    def _record_inherited(self, recorder: Recorder, locked: LockedLog) -> bool:
-        """If the file of the records is gone, begin the next one with what was not decided here.
-
-        That is where inherited files are, and what no text has met yet; all else is recorded with
-        the next decision.
-
-        Returns:
-            Whether the file is gone.
-
-        Raises:
-            TranscriptError: It is certainly not recorded.
-        """
-        if locked.take_lost_records():
-            recorder.unrecorded.update(self.state.decisions)
-            recorder.unrecorded_inherited = True
-        if not recorder.unrecorded_inherited:
-            return False
-        for home, entries in entries_by_home(self, self.session_id).items():
-            is_own = home == self.session_id
-            lost = (
-                entry
-                for entry in entries
-                if not is_own or entry.size is None or entry.kind == KEPT_ORIGINAL
-            )
-            for part in parts_of(lost):
-                recorder.write_inherited(locked, part, home=home)
-        for record in self.ledger.records():
-            recorder.write_context(locked, *record)
-        recorder.unrecorded_inherited = False
-        return True
 
     def _store(self, transaction: Transaction) -> None:
         self._note_redaction(transaction)

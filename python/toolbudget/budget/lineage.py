@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from toolbudget.budget.context_edits import EDITS
+from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL
 from toolbudget.budget.recorder import SEEN
 from toolbudget.storage.records import ContentReplacementRecord, content_replacement
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolbudget.budget.journal import Journal
+    from toolbudget.budget.recorder import LockedLog, Recorder
     from toolbudget.storage.entries import Fingerprinted
 
-__all__ = ["entries_by_home", "inherited_records", "parts_of"]
+__all__ = ["entries_by_home", "inherited_records", "parts_of", "record_lost_inheritance"]
 
 _MAX_ENTRIES: Final = 5_000
 # Far below the length at which a line would no longer be read, also with the longest id in it.
@@ -67,6 +68,38 @@ def inherited_records(
         yield {**record(parent_id, kept=part), SEEN: True}
     for _, edits in journal.ledger.records():
         yield {**record(parent_id), EDITS: list(edits)}
+
+
+def record_lost_inheritance(journal: Journal, recorder: Recorder, locked: LockedLog) -> bool:
+    """If the file of the records is gone, begin the next one with what was not decided here.
+
+    That is where inherited files are, and what no text has met yet; all else is recorded with the
+    next decision.
+
+    Returns:
+        Whether the file is gone.
+
+    Raises:
+        TranscriptError: It is certainly not recorded.
+    """
+    if locked.take_lost_records():
+        recorder.unrecorded.update(journal.state.decisions)
+        recorder.unrecorded_inherited = True
+    if not recorder.unrecorded_inherited:
+        return False
+    for home, entries in entries_by_home(journal, journal.session_id).items():
+        is_own = home == journal.session_id
+        lost = (
+            entry
+            for entry in entries
+            if not is_own or entry.size is None or entry.kind == KEPT_ORIGINAL
+        )
+        for part in parts_of(lost):
+            recorder.write_inherited(locked, part, home=home)
+    for record in journal.ledger.records():
+        recorder.write_context(locked, *record)
+    recorder.unrecorded_inherited = False
+    return True
 
 
 def parts_of(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:

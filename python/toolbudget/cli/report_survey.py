@@ -13,23 +13,23 @@ import numpy as np
 from toolbudget import _core as core
 from toolbudget._core.pure import Standing
 from toolbudget.budget.columns import collect
-from toolbudget.cli.context_history import History
 from toolbudget.cli.overview import Overview
 from toolbudget.cli.report_limits import LimitTable
+from toolbudget.cli.report_prefix import PrefixReader, PrefixSums
+from toolbudget.cli.source import Record
 from toolbudget.cli.window import cut_windows
 from toolbudget.limits import BUILT_IN_DECLARED_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from toolbudget._core.pure import Candidate
     from toolbudget.budget.columns import CandidateColumns
-    from toolbudget.cli.context_history import Turn
     from toolbudget.cli.reading import OnRead
     from toolbudget.cli.source import Source
     from toolbudget.cli.window import Window
 
-__all__ = ["Largest", "PrefixSums", "ReportSums", "ToolSums", "bucket_of"]
+__all__ = ["Largest", "ReportSums", "ToolSums", "bucket_of"]
 
 # So much text is judged at once: enough for arrays to pay, and little beside a large transcript.
 _BATCH_CHARS: Final = 8_000_000
@@ -65,23 +65,6 @@ class ToolSums:
     estimated_tokens: int = 0
     largest_chars: int = 0
     sizes: Counter[int] = field(default_factory=Counter)
-
-
-@dataclass(slots=True)
-class PrefixSums:
-    """How stable the cached prefix was, as far as responses report their usage.
-
-    Attributes:
-        requests: Requests that follow another one of their chain, both with a reported usage.
-        kept: Those that read at least what the request before had read or written.
-        lost_tokens: Tokens that had been in the cache, and that the other ones did not read.
-        compactions: How often a history was replaced by a summary; not counted among the requests.
-    """
-
-    requests: int = 0
-    kept: int = 0
-    lost_tokens: int = 0
-    compactions: int = 0
 
 
 @dataclass(slots=True)
@@ -154,12 +137,13 @@ class ReportSums:
         Raises:
             CommandError: It cannot be read, or is not of the form it was taken for.
         """
-        overview, history = Overview(), History()
+        overview, prefix = Overview(), PrefixReader(self.prefix)
         for record in source.records(on_read):
             overview.add(record)
-            history.add(record)
+            if isinstance(record, Record):
+                prefix.add(record)
         overview.refuse_without_records(path)
-        self._add_prefix(history)
+        prefix.finish()
         self.malformed += overview.malformed_count
         batch = _Batch()
         for window in cut_windows(source.records(on_read), overview.calls):
@@ -211,18 +195,6 @@ class ReportSums:
         limit = Limits().max_message_chars
         self.messages_over += int(columns.what_if([limit]).groups_over[0])
 
-    def _add_prefix(self, history: History) -> None:
-        for chain in history.chains.values():
-            self.prefix.compactions += chain.compactions
-            for before, turn in _pairs(chain.turns):
-                held_tokens = before.cached_tokens + before.usage.cache_creation_tokens
-                if not held_tokens:
-                    continue
-                self.prefix.requests += 1
-                lost_tokens = held_tokens - turn.cached_tokens
-                self.prefix.kept += lost_tokens <= 0
-                self.prefix.lost_tokens += max(lost_tokens, 0)
-
 
 class _Batch:
     """Windows that are judged together; each is a group of its own."""
@@ -259,17 +231,6 @@ def bucket_of(chars: int) -> int:
         [0, 1, 10, 11, 11]
     """
     return chars.bit_length()
-
-
-def _pairs(turns: list[Turn]) -> Iterator[tuple[Turn, Turn]]:
-    """Yield each request with a usage of its own, behind the one before it, without compactions."""
-    before: Turn | None = None
-    for turn in turns:
-        if not turn.is_reported:
-            continue
-        if before is not None and not turn.is_after_compaction:
-            yield before, turn
-        before = turn
 
 
 def _chars_of(message: Mapping[str, object]) -> int:

@@ -131,6 +131,24 @@ def test_the_prefix_by_what_responses_report(report: Callable[..., Any]) -> None
     assert told["prefix"] == {"requests": 2, "kept": 1, "lost_tokens": 200, "compactions": 0}
 
 
+def test_a_growing_response_counts_once_and_a_compaction_not_at_all(
+    report: Callable[..., Any],
+) -> None:
+    """Streamed records of one response are one request; what follows a summary begins anew."""
+    summary = {"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": None}
+    talk = [
+        said("m1", used(0, 100, 5), {"type": "text", "text": "a"}),
+        said("m2", used(10, 100, 1), {"type": "text", "text": "b"}),
+        said("m2", used(50, 100, 9), {"type": "text", "text": "c"}),
+        summary,
+        said("m3", used(0, 40, 5), {"type": "text", "text": "d"}),
+        said("m4", used(20, 40, 5), {"type": "text", "text": "e"}),
+    ]
+    # m1 wrote 50 and m2 read 50 in the end; m3 is behind the summary; it wrote 20 and m4 read 20.
+    prefix = report(talk)["prefix"]
+    assert prefix == {"requests": 2, "kept": 2, "lost_tokens": 0, "compactions": 1}
+
+
 def test_references_and_other_content(report: Callable[..., Any]) -> None:
     """What stands replaced already is counted as it stands; an image is no text."""
     framed = (
