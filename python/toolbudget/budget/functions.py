@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from toolbudget.limits import PREVIEW_SIZE_BYTES, DeclaredLimits, Limits
 from toolbudget.limits.defaults import DEFAULT_MESSAGE_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Generator, Mapping, Sequence
 
     from toolbudget._core.pure import Accounting, Candidate, Plan, PreviewStyle, Unit
     from toolbudget.budget.report import EnforcementReport
@@ -323,8 +322,7 @@ class _TranscriptLog:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
 
-    @contextmanager
-    def locked(self) -> Iterator[_TranscriptLog]:
+    def hold(self) -> Generator[_TranscriptLog, None, None]:
         yield self
 
     ambiguous = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure import Choice, Fingerprints
     from toolbudget.budget.ledger import ContextChange
-    from toolbudget.budget.recorder import LockedLog, Recorder
+    from toolbudget.budget.recorder import Held, LockedLog, Recorder
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
@@ -167,12 +167,7 @@ class Journal:
         wanted = [key for key in dict.fromkeys(keys) if self._is_withdrawable(key)]
         try:
             if wanted and self._recorder is not None:
-                with self._recorder.locked() as (locked, records, has_others):
-                    self.apply_records(records, are_own=not has_others)
-                    wanted = list(filter(self._is_withdrawable, wanted))
-                    if wanted:
-                        self._record_lost(self._recorder, locked)
-                        self._recorder.write_withdrawal(locked, wanted)
+                wanted = self._record_withdrawal(self._recorder, wanted)
         except (TranscriptError, OSError) as error:
             # Without the record a later resume would find them kept: so they stay kept here too.
             if self._strict:
@@ -182,6 +177,19 @@ class Journal:
         if self._recorder is not None:
             self._recorder.settle()
         return len(wanted), None
+
+    def _record_withdrawal(self, recorder: Recorder, keys: Iterable[Key]) -> list[Key]:
+        """Record it of those that can be taken back still; return them."""
+
+        def work(held: Held) -> list[Key]:
+            self.apply_records(held.records, are_own=held.are_own)
+            wanted = list(filter(self._is_withdrawable, keys))
+            if wanted:
+                self._record_lost(recorder, held.log)
+                recorder.write_withdrawal(held.log, wanted)
+            return wanted
+
+        return recorder.while_locked(work)
 
     def _record_lost(self, recorder: Recorder, locked: LockedLog) -> None:
         """Record everything again if the file that held it is gone.
@@ -214,15 +222,20 @@ class Journal:
             change = make()
             self._take_over_change(change)
             return change
-        with recorder.locked() as (locked, records, has_others):
-            self.apply_records(records, are_own=not has_others)
+
+        def work(held: Held) -> ContextChange:
+            self.apply_records(held.records, are_own=held.are_own)
             change = make()
-            if not change.is_empty:
-                self._record_lost(recorder, locked)
-                # Nothing of the change counts before its last record, the one with the edit.
-                for entries, entry in change.records():
-                    recorder.write_context(locked, entries, entry)
-                self._take_over_change(change)
+            if change.is_empty:
+                return change
+            self._record_lost(recorder, held.log)
+            # Nothing of the change counts before its last record, the one with the edit.
+            for entries, entry in change.records():
+                recorder.write_context(held.log, entries, entry)
+            self._take_over_change(change)
+            return change
+
+        change = recorder.while_locked(work)
         recorder.settle()
         return change
 
@@ -254,13 +267,15 @@ class Journal:
         *,
         marks_seen: bool,
     ) -> None:
+        def work(held: Held) -> None:
+            if self.apply_records(held.records, are_own=held.are_own):
+                transaction.follow(make_plan())
+            record_lost_inheritance(self, recorder, held.log)
+            self._store(transaction)
+            self._record(recorder, held.log, transaction, marks_seen=marks_seen)
+
         try:
-            with recorder.locked() as (locked, records, has_others):
-                if self.apply_records(records, are_own=not has_others):
-                    transaction.follow(make_plan())
-                record_lost_inheritance(self, recorder, locked)
-                self._store(transaction)
-                self._record(recorder, locked, transaction, marks_seen=marks_seen)
+            recorder.while_locked(work)
         except (TranscriptError, OSError) as error:
             if self._strict:
                 raise

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from toolbudget._core.pure import Fingerprint, Key
 from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL
@@ -13,14 +12,15 @@ from toolbudget.storage.json_lines import survives_json
 from toolbudget.storage.records import content_replacement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
 
-__all__ = ["SEEN", "SHOWN_ID_CHARS", "LockedLog", "Log", "Recorder", "why_unrecordable"]
+__all__ = ["SEEN", "SHOWN_ID_CHARS", "Held", "LockedLog", "Log", "Recorder", "why_unrecordable"]
+
+_Result = TypeVar("_Result")
 
 # Marks a record of `mark_seen`: what it keeps is never withdrawn.
 SEEN: Final = "seen"
@@ -68,8 +68,17 @@ class LockedLog(Protocol):
 class Log(Protocol):
     """Where records go."""
 
-    def locked(self) -> AbstractContextManager[LockedLog]:
-        """Lock the log for one decision."""
+    def hold(self) -> Generator[LockedLog, None, None]:
+        """Yield the log, locked for one decision until the generator is closed."""
+
+
+class Held(NamedTuple):
+    """The log while it is locked, and what is new in it."""
+
+    log: LockedLog
+    records: Sequence[ParsedRecord]
+    are_own: bool
+    """Whether nobody else wrote any of them."""
 
 
 class Recorder:
@@ -107,9 +116,8 @@ class Recorder:
         if self._lock is not None:
             self._lock.take(create=True)
 
-    @contextmanager
-    def locked(self) -> Iterator[tuple[LockedLog, Sequence[ParsedRecord], bool]]:
-        """Lock the log and read what is new in it; tell also whether others wrote some of it.
+    def while_locked(self, work: Callable[[Held], _Result]) -> _Result:
+        """Lock the log, read what is new in it, and return what ``work`` makes of it.
 
         Until :meth:`settle` is called the log is in doubt: if the caller is interrupted, by Ctrl-C
         say, between reading or writing records and taking them over, the next one reads all of them
@@ -119,11 +127,15 @@ class Recorder:
             TranscriptError: The log cannot be locked or read.
         """
         self.mark_in_use()
-        with self._log.locked() as locked:
+        lock = self._log.hold()
+        try:
+            locked = next(lock)
             was_in_doubt, self._is_in_doubt = self._is_in_doubt, True
             records = locked.read_all() if was_in_doubt else locked.read_tail()
             own = self._appended if was_in_doubt else 0
-            yield locked, records, len(records) > own
+            return work(Held(locked, records, are_own=len(records) <= own))
+        finally:
+            lock.close()
 
     def settle(self) -> None:
         """Say that everything read and written has been taken over."""

@@ -111,8 +111,10 @@ def open_below(
 
 def close_quietly(files: FileSystem, handle: int) -> None:
     """Close a handle whose bytes are already safe or given up, so that no error can matter."""
-    with contextlib.suppress(OSError):
+    try:
         files.close(handle)
+    except OSError:
+        return
 
 
 def _open_patiently(files: FileSystem, name: str, *, parent: int) -> int:

@@ -192,8 +192,8 @@ class PosixFileSystem:
     def unlock(self, handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_UN)
 
-    def close(self, handle: int) -> None:
-        os.close(handle)
+    # Not a function of Python's, so that no interrupt comes between its call and what it does.
+    close = staticmethod(os.close)
 
     def look(self, name: str, *, parent: int) -> Entry:
         found = os.stat(name, dir_fd=parent, follow_symlinks=False)

@@ -166,7 +166,7 @@ class FileSystem(Protocol):
         """Give the lock back; closing the handle does so too."""
         ...
 
-    def close(self, handle: int) -> None:
+    def close(self, handle: int, /) -> None:
         """Close; the handle is gone even if this fails."""
         ...
 

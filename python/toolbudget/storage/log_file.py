@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import errno
 import logging
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage._existing import EXHAUSTED
 from toolbudget.storage._explained import explained, reason_of_failure
 from toolbudget.storage._files import close_quietly, open_chain
+from toolbudget.storage._holding import Holding, hold
 from toolbudget.storage._locked_file import LockedFile
 from toolbudget.storage._log_owner import Owner, find_owner
 from toolbudget.storage.line_reader import Line, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from toolbudget.storage._files import Durability, FileSystem, Status
@@ -67,34 +68,34 @@ class LogFile:
             if handle is not None:
                 close_quietly(self.files, handle)
 
-    @contextmanager
-    def locked(self) -> Iterator[LockedFile]:
-        """Open for appending, made if missing, and hold its lock; waits for other holders.
+    def hold(self) -> Generator[LockedFile, None, None]:
+        """Yield it locked, see :func:`~toolbudget.storage._holding.hold`; waits for other holders.
 
         Raises:
             TranscriptError: It cannot be opened, made or locked, or is no regular file.
         """
-        # One stack from the first handle to the last use: whatever interrupts this, even Ctrl-C,
-        # what was opened is closed, and with it the lock is given back.
-        with ExitStack() as cleanup:
-            with explained("lock", self.path):
-                locked = self._open_locked(cleanup)
-            yield locked
+        return hold(self.files, self.lock)
 
-    @contextmanager
-    def locked_unless_foreign(self) -> Iterator[LockedFile | None]:
-        """Do what :meth:`locked` does, but leave another program's file alone and give ``None``.
+    def lock(self, holding: Holding) -> LockedFile:
+        """Open for appending, made if missing, and lock it; waits for other holders.
 
         Raises:
             TranscriptError: It cannot be opened, made or locked, or is no regular file.
         """
-        with ExitStack() as cleanup:
-            locked: LockedFile | None = None
-            with suppress(_ForeignError), explained("lock", self.path):
-                locked = self._open_locked(cleanup, refuses_foreign=True)
-            if locked is None:
-                cleanup.close()
-            yield locked
+        with explained("lock", self.path):
+            return self._open_locked(holding)
+
+    def lock_unless_foreign(self, holding: Holding) -> LockedFile | None:
+        """Do what :meth:`lock` does, but leave another program's file alone and give ``None``.
+
+        Raises:
+            TranscriptError: It cannot be opened, made or locked, or is no regular file.
+        """
+        held = len(holding)
+        with suppress(_ForeignError), explained("lock", self.path):
+            return self._open_locked(holding, refuses_foreign=True)
+        holding.release(down_to=held)
+        return None
 
     def identity(self) -> Identity | None:
         """Which file it is; ``None`` if there is none.
@@ -107,9 +108,9 @@ class LogFile:
 
     def exists(self) -> bool:
         """Whether anything has this path, be it no regular file."""
-        with explained("look at", self.path), ExitStack() as cleanup:
+        with explained("look at", self.path), Holding(self.files) as holding:
             try:
-                directory = self._open_directory(create=False, cleanup=cleanup)
+                directory = self._open_directory(create=False, holding=holding)
             except (FileNotFoundError, NotADirectoryError):
                 return False
             try:
@@ -126,9 +127,9 @@ class LogFile:
 
     def has_directory(self) -> bool:
         """Whether the directory of this file exists."""
-        with explained("look at", self.path), ExitStack() as cleanup:
+        with explained("look at", self.path), Holding(self.files) as holding:
             try:
-                self._open_directory(create=False, cleanup=cleanup)
+                self._open_directory(create=False, holding=holding)
             except FileNotFoundError:
                 return False
             except NotADirectoryError:
@@ -184,8 +185,8 @@ class LogFile:
         if self.durability == "process":
             return
         try:
-            with ExitStack() as cleanup:
-                directory = self._open_directory(create=False, cleanup=cleanup)
+            with Holding(self.files) as holding:
+                directory = self._open_directory(create=False, holding=holding)
                 self.sync(handle, self.files.status(handle).identity, directory=directory)
         except OSError as error:
             _logger.warning("cannot sync transcript %s: %s", self.path, reason_of_failure(error))
@@ -205,9 +206,9 @@ class LogFile:
             self._synced_identity = identity
 
     def _open_readable(self) -> int | None:
-        with ExitStack() as cleanup:
+        with Holding(self.files) as holding:
             try:
-                directory = self._open_directory(create=False, cleanup=cleanup)
+                directory = self._open_directory(create=False, holding=holding)
             except (FileNotFoundError, NotADirectoryError):
                 # Something else in the place of a directory, a link too, holds no file of ours.
                 return None
@@ -215,28 +216,26 @@ class LogFile:
                 handle = self.files.open_file(self.path.name, parent=directory)
             except FileNotFoundError:
                 return None
-            with ExitStack() as on_failure:
-                on_failure.callback(close_quietly, self.files, handle)
-                self._require_regular(handle)
-                on_failure.pop_all()
-            return handle
+            holding.add(handle)
+            self._require_regular(handle)
+            return holding.pop()
 
-    def _open_locked(self, cleanup: ExitStack, *, refuses_foreign: bool = False) -> LockedFile:
+    def _open_locked(self, holding: Holding, *, refuses_foreign: bool = False) -> LockedFile:
+        held = len(holding)
         for _ in range(_MAX_REOPENINGS):
-            directory = self._open_directory(create=True, cleanup=cleanup)
+            directory = self._open_directory(create=True, holding=holding)
             handle = self._open_append(directory, refuses_foreign=refuses_foreign)
-            cleanup.callback(close_quietly, self.files, handle)
+            holding.add(handle, gets_lock=True)
             identity = self._require_regular(handle).identity
             if refuses_foreign:
                 self._refuse_foreign(handle)
-            cleanup.callback(_unlock_quietly, self.files, handle)
             self.files.lock(handle, exclusive=True)
             # While this waited for the lock the file may have been moved away or replaced.
             if self._identity_in(directory) == identity:
                 if refuses_foreign:
                     self._refuse_foreign(handle)
                 return LockedFile(self, handle, identity, directory)
-            cleanup.close()
+            holding.release(down_to=held)
         raise OSError(errno.EBUSY, "file keeps being replaced")
 
     def _open_append(self, directory: int, *, refuses_foreign: bool) -> int:
@@ -258,7 +257,7 @@ class LogFile:
         except FileNotFoundError:
             return None
 
-    def _open_directory(self, *, create: bool, cleanup: ExitStack) -> int:
+    def _open_directory(self, *, create: bool, holding: Holding) -> int:
         directory = open_chain(
             self.files,
             self._anchor,
@@ -267,7 +266,7 @@ class LogFile:
             durability=self.durability,
             sync_existing=create and not self._has_synced_directories,
         )
-        cleanup.callback(close_quietly, self.files, directory)
+        holding.add(directory)
         self._has_synced_directories = self._has_synced_directories or create
         return directory
 
@@ -285,9 +284,3 @@ class LogFile:
             return self.files.status(handle).identity
         finally:
             close_quietly(self.files, handle)
-
-
-def _unlock_quietly(files: FileSystem, handle: int) -> None:
-    # Explicitly, not only by closing: a forked child may hold a copy of the handle.
-    with suppress(OSError):
-        files.unlock(handle)

@@ -8,23 +8,25 @@ exactly one of them, under its lock.
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.errors import TranscriptError
 from toolbudget.storage._files import POSIX
+from toolbudget.storage._holding import hold
 from toolbudget.storage.log_file import LogFile, Owner
 from toolbudget.storage.names import session_name
 from toolbudget.storage.records import encode_record, header_line
 from toolbudget.storage.tail import Tail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from typing import TypeAlias
 
     from toolbudget.storage._files import Durability, FileSystem
+    from toolbudget.storage._holding import Holding
     from toolbudget.storage.log_file import LockedFile
     from toolbudget.storage.records import ParsedRecord
 
@@ -39,8 +41,8 @@ _SIDECAR_NAME: Final = "content-replacements.jsonl"
 class RecordLog:
     """The records of one session, or of one of its sub-agents.
 
-    Nothing is made on disk before :meth:`locked` is entered, and no file stays open between calls.
-    :meth:`locked` serves several threads and processes; :meth:`load` belongs before its first use,
+    Nothing is made on disk before :meth:`hold` is entered, and no file stays open between calls.
+    :meth:`hold` serves several threads and processes; :meth:`load` belongs before its first use,
     never inside it.
 
     Args:
@@ -75,6 +77,7 @@ class RecordLog:
             transcript = directory.with_name(f"{directory.name}.jsonl")
         else:
             transcript = directory / "subagents" / f"agent-{session_name(agent_id)}.jsonl"
+        self._files = files
         self._force_sidecar = force_sidecar
         self._mutex = threading.Lock()
         transcript_tail, sidecar_tail = (
@@ -153,20 +156,28 @@ class RecordLog:
         with self._mutex:
             return list(self._both.read(from_start=False, wait_for_writers=True))
 
-    @contextmanager
-    def locked(self) -> Iterator[LockedLog]:
-        """Hold the file that records go to, so that nobody else decides meanwhile.
+    def hold(self) -> Generator[LockedLog, None, None]:
+        """Yield the log while nobody else decides, until the generator is closed.
 
         Makes the file and its directories if they are missing. Not to be entered twice by a thread.
+        Closed in a plain ``finally`` it leaves no lock behind, whatever interrupts its user:
+
+            lock = log.hold()
+            try:
+                next(lock).append(record, sync=True)
+            finally:
+                lock.close()
 
         Raises:
             TranscriptError: The file cannot be opened, made or locked, or is no regular file.
         """
-        with self._mutex, ExitStack() as held:
-            transcript, sidecar = self._lock(held)
-            yield LockedLog(self._both, transcript, sidecar, forces_sidecar=self._force_sidecar)
+        with self._mutex:
+            yield from hold(self._files, self._lock)
 
-    def _lock(self, held: ExitStack) -> tuple[LockedFile | None, LockedFile | None]:
+    locked = contextmanager(hold)
+    """The same for a ``with`` block, where an interrupt on the way out may leave the lock held."""
+
+    def _lock(self, holding: Holding) -> LockedLog:
         """Lock every file that a process may write to on this session, whatever it was told.
 
         The transcript always comes first, so that no two wait for each other.
@@ -175,25 +186,27 @@ class RecordLog:
             tail.log_file for tail in (self._both.transcript, self._both.sidecar)
         )
         for _ in range(_MAX_LOCK_TRIES):
-            transcript = self._lock_transcript(held)
+            transcript = self._lock_transcript(holding)
             sidecar = None
             if transcript is None or self._force_sidecar or sidecar_file.identity() is not None:
-                sidecar = held.enter_context(sidecar_file.locked())
+                sidecar = sidecar_file.lock(holding)
             if transcript is not None or transcript_file.owner() is not Owner.US:
-                return transcript, sidecar
+                return LockedLog(
+                    self._both, transcript, sidecar, forces_sidecar=self._force_sidecar
+                )
             # Somebody has just begun the transcript, and does not know of the sidecar.
-            held.close()
+            holding.release()
         raise TranscriptError(f"transcript keeps changing hands: {transcript_file.path}")
 
-    def _lock_transcript(self, held: ExitStack) -> LockedFile | None:
+    def _lock_transcript(self, holding: Holding) -> LockedFile | None:
         log_file = self._both.transcript.log_file
         if self._force_sidecar and log_file.identity() is None:
             return None
-        return held.enter_context(log_file.locked_unless_foreign())
+        return log_file.lock_unless_foreign(holding)
 
 
 class LockedLog:
-    """A record log while its lock is held; see :meth:`RecordLog.locked`."""
+    """A record log while its lock is held; see :meth:`RecordLog.hold`."""
 
     def __init__(
         self,

@@ -85,8 +85,12 @@ class Transcript:
                 be written. The record is not in the file.
         """
         line = encode_record(record)
-        with self._log_file.locked() as file:
-            file.append(line, header=header_line(self._header_session_id(record)), sync=True)
+        header = header_line(self._header_session_id(record))
+        lock = self._log_file.hold()
+        try:
+            next(lock).append(line, header=header, sync=True)
+        finally:
+            lock.close()
 
     def records(self) -> Iterator[Mapping[str, object]]:
         """Yield the ``content-replacement`` records that can be trusted to be whole.
