@@ -35,7 +35,7 @@ impl<'py> Change<'py> {
                 .collect();
         };
         let py = changes.py();
-        let own = items.get().0.iter().filter_map(|item| match item {
+        let own = items.get().items.iter().filter_map(|item| match item {
             PlanItem::Key { .. } => None,
             PlanItem::Change {
                 message_index,

@@ -65,7 +65,7 @@ pub trait Knowledge {
         unit: Unit,
     ) -> Result<u64, Self::Error>;
 
-    /// The fingerprint of a candidate's text. It is asked before what follows.
+    /// The fingerprint of a candidate's text. It is asked where ids alone do not tell results apart.
     ///
     /// # Errors
     ///

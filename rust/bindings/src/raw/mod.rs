@@ -12,6 +12,7 @@
 )]
 
 mod blocks;
+mod dicts;
 mod layout;
 mod lists;
 mod messages;
