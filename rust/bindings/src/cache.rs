@@ -1,6 +1,6 @@
 //! What is remembered about the texts of a conversation from call to call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::slice;
 use std::sync::{Mutex, PoisonError};
@@ -52,9 +52,12 @@ impl FingerprintCache {
         })
     }
 
+    /// How many texts are remembered; one that a pass has met twice may have two entries.
     fn __len__(&self) -> usize {
         let content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        content.as_ref().map_or(0, |memory| memory.entries.len())
+        let entries = content.iter().flat_map(|memory| &memory.entries);
+        let texts: HashSet<Vec<usize>> = entries.map(|entry| entry.objects().collect()).collect();
+        texts.len()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

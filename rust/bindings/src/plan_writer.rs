@@ -81,19 +81,17 @@ impl<'a, 'py> Writer<'a, 'py> {
         knowledge: &mut PyKnowledge<'_, 'py>,
         groups_before: usize,
     ) -> PyResult<ChoiceParts> {
-        let [first, later @ ..] = choice.occurrences.as_slice() else {
-            return Err(error::internal(self.py, "a choice of nothing"));
-        };
-        let Some((redacted, source)) = knowledge.take_source(*first) else {
+        let first = choice.first;
+        let Some((redacted, source)) = knowledge.take_source(first) else {
             return Err(error::internal(self.py, "a choice was never built"));
         };
         let shown = source.shown_at(choice.preview_bytes).cloned();
         let own = |&index: &usize| self.collected.candidate(index);
         let followers = choice.followers.iter();
         Ok(ChoiceParts {
-            fingerprint: knowledge.late_fingerprint(*first)?,
-            first: own(first),
-            later: later.iter().map(own).collect(),
+            fingerprint: knowledge.late_fingerprint(first)?,
+            first: own(&first),
+            later: choice.later.iter().map(own).collect(),
             redacted: redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect()),
             head_text: source.head_text.unbind(),
             size_bytes: source.size_bytes,

@@ -340,13 +340,14 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             self.plan.choices.reserve(chosen.taken.len());
             for position in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
-                let item = &fresh[position];
+                let item = &mut fresh[position];
                 let preview_bytes = chosen.preview_bytes;
                 self.plan.choices.push(Choice {
                     group: *group,
                     preview_bytes,
                     replacement: self.knowledge.build(item.first, preview_bytes)?,
-                    occurrences: item.occurrences(),
+                    first: item.first,
+                    later: item.take_later(),
                     followers: Vec::new(),
                 });
             }
