@@ -73,6 +73,7 @@ impl<const N: usize> Layout<N> {
     ///
     /// `dict` is a live object whose type is exactly `dict`. What comes back is valid until
     /// anything happens that may run Python code or drop a reference.
+    #[inline]
     pub(super) unsafe fn read(
         &mut self,
         py: Python<'_>,
