@@ -15,7 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.harness import State, ask, enforce, plan_options, record, result, tool_use, user
+from tests.core.harness import (
+    State,
+    ask,
+    enforce,
+    plan_options,
+    record,
+    result,
+    text_block,
+    tool_use,
+    user,
+)
 from tests.core.parity import assert_same
 from tests.strategies import Text
 from toolbudget import _core
@@ -175,7 +185,9 @@ def test_any_value_at_any_key_of_a_block(fields: dict[str, object], is_call: boo
 def test_callbacks_may_change_what_was_read() -> None:
     """A callback that empties every list and dict leaves nothing dangling behind."""
     for name in ("is_exempt_tool", "expected_path", "is_stored_as_json", "redact"):
-        messages = [*conversation(fresh("x")), ask("y1"), user(result(fresh("y1"), fresh(LONG)))]
+        blocks = [text_block(fresh(LONG)), text_block("more")]
+        last = user(result(fresh("y1"), fresh(LONG)), result(fresh("y2"), blocks))
+        messages = [*conversation(fresh("x")), ask("y1"), last]
 
         def clear(*arguments: object, name: str = name, messages: list[Any] = messages) -> object:
             for message in messages:
@@ -194,7 +206,7 @@ def test_callbacks_may_change_what_was_read() -> None:
             messages, State().known(native), plan_options(native, limit=100, **changes)
         )
         assert messages == []
-        assert len(plan.choices) + len(plan.kept) == 5
+        assert len(plan.choices) + len(plan.kept) == 6
         assert all(choice.replacement.startswith("<persisted-output>") for choice in plan.choices)
 
 

@@ -17,6 +17,7 @@ from tests.core.harness import (
     ask,
     canonical,
     enforce,
+    never,
     options_for,
     plan_options,
     result,
@@ -236,12 +237,23 @@ ERRORS = pytest.mark.parametrize(
 @pytest.mark.parametrize("name", ["expected_path", "is_stored_as_json", "is_exempt_tool"])
 def test_errors_of_callbacks_are_raised(core: ModuleType, name: str, error: BaseException) -> None:
     """What a callback raises is raised here, the very object."""
-    messages = [ask("t1"), user(result("t1", "x" * 3_000))]
+    messages = [ask("t1"), user(result("t1", [text_block("x" * 3_000)]))]
     changes: dict[str, Any] = {name: fails_with(error)}
     options = plan_options(core, **changes)
     with pytest.raises(type(error)) as raised:
         core.plan(messages, State().known(core), options)
     assert raised.value is error
+
+
+@pytest.mark.parametrize("kind", [str, Text])
+def test_nobody_is_asked_whether_a_text_is_json(
+    core: ModuleType, kind: Callable[[str], str]
+) -> None:
+    """A text is stored as it is; only of a list of blocks it is asked."""
+    messages = [user(result("t1", kind("x" * 3_000)))]
+    options = plan_options(core, is_stored_as_json=never, expected_path=lambda *told: repr(told))
+    [choice] = core.plan(messages, State().known(core), options).choices
+    assert choice.path == "('t1', False)"
 
 
 @ERRORS

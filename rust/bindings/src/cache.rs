@@ -1,7 +1,8 @@
 //! What is remembered about the texts of a conversation from call to call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::iter;
+use std::slice;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
@@ -14,6 +15,7 @@ use crate::address::NumberMap;
 use crate::classes::Classes;
 use crate::guard::guarded;
 use crate::known::PyReplacement;
+use crate::late::LateFingerprint;
 use crate::raw::{self, Readers};
 use crate::standing::KeptStanding;
 use crate::text::{self, PyText};
@@ -50,9 +52,12 @@ impl FingerprintCache {
         })
     }
 
+    /// How many texts are remembered; one that a pass has met twice may have two entries.
     fn __len__(&self) -> usize {
         let content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        content.as_ref().map_or(0, |memory| memory.entries.len())
+        let entries = content.iter().flat_map(|memory| &memory.entries);
+        let texts: HashSet<Vec<usize>> = entries.map(|entry| entry.objects().collect()).collect();
+        texts.len()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -97,7 +102,11 @@ const MOST_ROOM: usize = 16;
 pub(crate) struct Memory {
     pub(crate) readers: Readers,
     entries: Vec<Entry>,
+    /// Where a text is among the first so many entries. Those of the pass that runs are not looked
+    /// for: nearly always each of its texts is another object, and if not, it has two entries.
     indices: NumberMap<usize>,
+    indexed: usize,
+    before: usize,
     /// The entry that comes next if the texts come in the same order as in the call before.
     expected: usize,
     /// Counts calls, so that it can be told what a call did not use.
@@ -119,7 +128,8 @@ struct Entry {
     call: u64,
     /// Whether a message holds it that calls need not meet any more.
     is_past: bool,
-    fingerprint: Fingerprint,
+    /// `None` for a plain text that was not hashed yet: it stays what it is, so that it can wait.
+    fingerprint: Option<Fingerprint>,
     is_framed: bool,
     /// Its size in another unit than characters, once it was asked for.
     measured: Option<(Unit, u64)>,
@@ -141,6 +151,8 @@ impl Memory {
             readers: Readers::new(py),
             entries: Vec::new(),
             indices: NumberMap::default(),
+            indexed: 0,
+            before: 0,
             expected: 0,
             call: 0,
             used: 0,
@@ -191,11 +203,11 @@ impl Memory {
         }
     }
 
-    /// Makes room for the texts of a call, so that a table need not grow with each of them.
+    /// Begins a pass, and makes room for its texts.
     pub(crate) fn expect(&mut self, texts: usize) {
         let more = texts.saturating_sub(self.entries.len());
         self.entries.reserve(more);
-        self.indices.reserve(more);
+        self.before = self.entries.len();
     }
 
     /// Forgets every text that the call did not meet.
@@ -212,17 +224,15 @@ impl Memory {
             self.indices = HashMap::default();
         }
         self.indices.clear();
-        let addresses = self.entries.iter().map(|entry| address(entry.objects()));
-        self.indices.extend(addresses.zip(0..));
+        self.indexed = 0;
     }
 
-    /// The entry of a text; a new one is hashed.
+    /// The entry of a text; a new one is hashed only if it may be another one later.
     pub(crate) fn entry_of(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
         let index = match self.find(texts.objects()) {
             Some(index) => index,
             None => self.add(py, texts)?,
         };
-        self.expected = index + 1;
         let entry = &mut self.entries[index];
         if entry.call != self.call {
             entry.call = self.call;
@@ -231,23 +241,44 @@ impl Memory {
         Ok(index)
     }
 
-    fn find(&self, objects: &[Bound<'_, PyAny>]) -> Option<usize> {
-        let is_found = |index: &usize| {
-            let entry = self.entries.get(*index);
-            entry.is_some_and(|entry| entry.is_of(objects))
+    /// The entry of a text that an earlier call has met.
+    #[inline]
+    fn find(&mut self, objects: &[Bound<'_, PyAny>]) -> Option<usize> {
+        let next = self.entries.get(self.expected);
+        let index = if next.is_some_and(|entry| entry.is_of(objects)) {
+            self.expected
+        } else if self.before > 0 {
+            self.look_up(objects)?
+        } else {
+            return None;
         };
-        if is_found(&self.expected) {
-            return Some(self.expected);
+        self.expected = index + 1;
+        Some(index)
+    }
+
+    /// The same, for a text that is not the expected one.
+    fn look_up(&mut self, objects: &[Bound<'_, PyAny>]) -> Option<usize> {
+        let not_indexed = self.indexed..self.before;
+        for (index, entry) in not_indexed.clone().zip(&self.entries[not_indexed]) {
+            self.indices.insert(address(entry.objects()), index);
         }
+        self.indexed = self.indexed.max(self.before);
         let addresses = objects.iter().map(|object| object.as_ptr() as usize);
-        self.indices
-            .get(&address(addresses))
-            .copied()
-            .filter(is_found)
+        let index = *self.indices.get(&address(addresses))?;
+        self.entries[index].is_of(objects).then_some(index)
+    }
+
+    /// Ends a call: what it has met is looked for from now on.
+    pub(crate) fn end(&mut self) {
+        self.before = self.entries.len();
+        self.expected = 0;
     }
 
     fn add(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
-        let fingerprint = text::fingerprint(texts.parts())?;
+        let fingerprint = match texts {
+            Texts::Plain(_) => None,
+            Texts::Odd(_) => Some(text::fingerprint(texts.parts())?),
+        };
         let objects = texts.objects();
         let mut owned = objects.iter().map(|object| object.clone().unbind());
         let Some(first) = owned.next() else {
@@ -268,13 +299,37 @@ impl Memory {
             decided: None,
         };
         let index = self.entries.len();
-        self.indices.insert(address(entry.objects()), index);
         self.entries.push(entry);
+        self.expected = index + 1;
         Ok(index)
     }
 
-    pub(crate) fn fingerprint(&self, index: usize) -> Fingerprint {
-        self.entries[index].fingerprint
+    pub(crate) fn fingerprint(&mut self, py: Python<'_>, index: usize) -> PyResult<Fingerprint> {
+        let entry = &mut self.entries[index];
+        if let Some(fingerprint) = entry.fingerprint {
+            return Ok(fingerprint);
+        }
+        let text = entry.first.bind(py).cast::<PyString>()?;
+        let fingerprint = text::fingerprint(slice::from_ref(text))?;
+        entry.fingerprint = Some(fingerprint);
+        Ok(fingerprint)
+    }
+
+    /// The same, or what it can be made of beyond this call.
+    pub(crate) fn late_fingerprint(&self, py: Python<'_>, index: usize) -> LateFingerprint {
+        let entry = &self.entries[index];
+        match entry.fingerprint {
+            Some(fingerprint) => LateFingerprint::Known(fingerprint),
+            None => LateFingerprint::Of(entry.first.clone_ref(py)),
+        }
+    }
+
+    /// The fingerprint of a plain text, which is remembered if the text is.
+    pub(crate) fn fingerprint_of(&mut self, text: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
+        if let Some(index) = self.find(slice::from_ref(text)) {
+            return self.fingerprint(text.py(), index);
+        }
+        text::fingerprint(slice::from_ref(text.cast::<PyString>()?))
     }
 
     /// The size of an entry's text, which `parts` make, in another unit than characters.
@@ -306,12 +361,12 @@ impl Memory {
         py: Python<'py>,
         index: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let entry = &mut self.entries[index];
-        if let Some(object) = &entry.object {
+        if let Some(object) = &self.entries[index].object {
             return Ok(object.bind(py).clone());
         }
-        let object = Classes::get(py)?.new_fingerprint(py, entry.fingerprint)?;
-        entry.object = Some(object.clone().unbind());
+        let fingerprint = self.fingerprint(py, index)?;
+        let object = Classes::get(py)?.new_fingerprint(py, fingerprint)?;
+        self.entries[index].object = Some(object.clone().unbind());
         Ok(object)
     }
 

@@ -5,18 +5,20 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyString, PyTuple};
-use toolbudget_core::{Fingerprint, Shown};
+use toolbudget_core::Shown;
 
+use crate::cache::FingerprintCache;
 use crate::classes::Classes;
 use crate::guard::guarded;
 use crate::items::position;
+use crate::late::{Hashing, LateFingerprint};
 use crate::own_candidate::OwnCandidate;
 use crate::totals::TotalsOfGroups;
 use crate::{number, styles, text};
 
 /// A fresh result to be replaced, with all that its object is made of.
 pub(crate) struct ChoiceParts {
-    pub(crate) fingerprint: Fingerprint,
+    pub(crate) fingerprint: LateFingerprint,
     /// Where it stands in its group; there is one at least.
     pub(crate) first: OwnCandidate,
     pub(crate) later: Vec<OwnCandidate>,
@@ -40,6 +42,7 @@ pub(crate) struct ChoiceParts {
 pub(crate) struct Choices {
     parts: Vec<ChoiceParts>,
     totals: Py<TotalsOfGroups>,
+    cache: Py<FingerprintCache>,
     made: Mutex<Option<Py<PyList>>>,
 }
 
@@ -89,10 +92,16 @@ impl Choices {
 }
 
 impl Choices {
-    pub(crate) fn new(parts: Vec<ChoiceParts>, totals: Py<TotalsOfGroups>) -> Self {
+    /// `cache` is that of the plan: what is hashed for its choices is remembered there.
+    pub(crate) fn new(
+        parts: Vec<ChoiceParts>,
+        totals: Py<TotalsOfGroups>,
+        cache: &Bound<'_, FingerprintCache>,
+    ) -> Self {
         Self {
             parts,
             totals,
+            cache: cache.clone().unbind(),
             made: Mutex::new(None),
         }
     }
@@ -102,9 +111,11 @@ impl Choices {
             return Ok(made.bind(py).clone());
         }
         let list = PyList::empty(py);
+        let mut hashing = Hashing::with(&self.cache);
         for choice in &self.parts {
-            list.append(choice.to_object(self.totals.bind(py))?)?;
+            list.append(choice.to_object(self.totals.bind(py), &mut hashing)?)?;
         }
+        drop(hashing);
         // To make them may run a finalizer, which may ask for them: the first list is what holds.
         let mut made = self.lock();
         Ok(made.get_or_insert_with(|| list.unbind()).bind(py).clone())
@@ -116,7 +127,11 @@ impl Choices {
 }
 
 impl ChoiceParts {
-    fn to_object<'py>(&self, totals: &Bound<'py, TotalsOfGroups>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_object<'py>(
+        &self,
+        totals: &Bound<'py, TotalsOfGroups>,
+        hashing: &mut Hashing<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = totals.py();
         let classes = Classes::get(py)?;
         let occurrences = PyList::empty(py);
@@ -128,7 +143,8 @@ impl ChoiceParts {
             let group = totals.get().object(py, *group)?;
             followers.append((candidate.to_object(py)?, group))?;
         }
-        let fingerprint = classes.new_fingerprint(py, self.fingerprint)?;
+        let fingerprint = hashing.fingerprint(py, &self.fingerprint)?;
+        let fingerprint = classes.new_fingerprint(py, fingerprint)?;
         let key = (self.first.tool_use_id.bind(py), fingerprint).into_pyobject(py)?;
         let values = [
             classes.named_tuple(&classes.key, &key)?,

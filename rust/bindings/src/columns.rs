@@ -109,7 +109,7 @@ impl<'py> Rows<'py> {
             return Ok(Before::Fresh);
         }
         let fingerprint = text::fingerprint(texts.parts())?;
-        let decision = known.decision(self.classes, &found.tool_use_id, fingerprint)?;
+        let decision = known.decision(self.classes, &found.tool_use_id, || Ok(fingerprint))?;
         Ok(match (decision, foreign) {
             (Some(Decision::Replaced(replacement)), _) => {
                 Before::Replaced(replacement.size_chars())

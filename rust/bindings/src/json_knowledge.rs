@@ -199,7 +199,9 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
         let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
         let classes = Classes::get(self.py)?;
         let fingerprint = self.scan.fingerprints[candidate];
-        let decision = self.known.decision(classes, &tool_use_id, fingerprint)?;
+        let decision = self
+            .known
+            .decision(classes, &tool_use_id, || Ok(fingerprint))?;
         if let Some(decision) = &decision {
             self.standing.set(candidate, decision);
         }

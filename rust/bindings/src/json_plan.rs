@@ -123,12 +123,13 @@ impl<'py> Writer<'_, 'py> {
         choice: &Choice<Replacement>,
         totals: &Bound<'py, TotalsOfGroups>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let occurrences = self.list(&choice.occurrences, |&index| self.candidate(index))?;
+        let first = choice.first;
+        let occurrences = self.list(&choice.later, |&index| self.candidate(index))?;
+        occurrences.insert(0, self.candidate(first)?)?;
         let followers = self.list(&choice.followers, |&(index, group)| {
             let follower = (self.candidate(index)?, totals.get().object(self.py, group)?);
             Ok(follower.into_pyobject(self.py)?.into_any())
         })?;
-        let first = choice.occurrences[0];
         let (prepared, path) = self.prepared(first, &occurrences)?;
         let source = self.knowledge.prepared(first).and_then(Prepared::source);
         let shown = source.and_then(|source| source.shown_at(choice.preview_bytes));

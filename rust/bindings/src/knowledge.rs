@@ -10,6 +10,7 @@ use crate::cache::Memory;
 use crate::classes::Classes;
 use crate::collect::{Collected, Place};
 use crate::known::{Known, PyReplacement};
+use crate::late::LateFingerprint;
 use crate::options::Callbacks;
 use crate::plan_items::PlanItem;
 use crate::prepared::{Asked, Prepared, Source};
@@ -72,8 +73,14 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         let entry = self.entry(candidate)?;
         Ok(PlanItem::Key {
             tool_use_id: self.tool_use_id(candidate).as_object().clone().unbind(),
-            fingerprint: self.memory.fingerprint(entry),
+            fingerprint: self.memory.late_fingerprint(self.py, entry),
         })
+    }
+
+    /// The fingerprint of a candidate, which need not be known yet.
+    pub(crate) fn late_fingerprint(&mut self, candidate: usize) -> PyResult<LateFingerprint> {
+        let entry = self.entry(candidate)?;
+        Ok(self.memory.late_fingerprint(self.py, entry))
     }
 
     /// Tells whether a result that was decided before is a text that was kept, and is no reference
@@ -175,7 +182,7 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
 
     fn fingerprint(&mut self, candidate: usize) -> PyResult<Fingerprint> {
         let entry = self.entry(candidate)?;
-        Ok(self.memory.fingerprint(entry))
+        self.memory.fingerprint(self.py, entry)
     }
 
     fn is_surely_kept(&mut self, candidate: usize) -> PyResult<bool> {
@@ -188,15 +195,18 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     }
 
     fn earlier(&mut self, candidate: usize) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
+        if self.known.is_undecided() {
+            return Ok(None);
+        }
         let entry = self.entry(candidate)?;
         let tool_use_id = self.tool_use_id(candidate);
         if let Some(decision) = self.memory.decision(entry, tool_use_id) {
             return Ok(Some(decision));
         }
-        let fingerprint = self.memory.fingerprint(entry);
+        let (py, memory) = (self.py, &mut *self.memory);
         let decision = self
             .known
-            .decision(self.classes, tool_use_id, fingerprint)?;
+            .decision(self.classes, tool_use_id, || memory.fingerprint(py, entry))?;
         if let Some(decision) = &decision {
             self.memory.remember(entry, tool_use_id, decision);
         }

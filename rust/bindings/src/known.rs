@@ -81,16 +81,17 @@ impl<'py> Known<'py> {
         self.decisions.is_empty()
     }
 
-    /// The decision about an id and a fingerprint.
+    /// The decision about an id and a fingerprint, which is asked for if the id has any.
     pub(crate) fn decision(
         &self,
         classes: &Classes,
         tool_use_id: &PyText<'py>,
-        fingerprint: Fingerprint,
+        fingerprint: impl FnOnce() -> PyResult<Fingerprint>,
     ) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
         let Some(by_fingerprint) = self.decisions.get(tool_use_id.as_object())? else {
             return Ok(None);
         };
+        let fingerprint = fingerprint()?;
         let found = if let Some(found) = the_only(&by_fingerprint, classes, fingerprint)? {
             found
         } else {

@@ -20,6 +20,7 @@ mod json_scan;
 mod json_standing;
 mod knowledge;
 mod known;
+mod late;
 mod number;
 mod options;
 mod outline;

@@ -1,6 +1,6 @@
 //! The options of a plan.
 
-use std::cell::Cell;
+use std::cell::{Ref, RefCell};
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -31,17 +31,18 @@ pub(crate) struct Callbacks<'py> {
     /// Shows the outline of source code.
     pub(crate) outline: Option<Bound<'py, PyAny>>,
     /// That of the replacement which was asked for last: the next one is for the same as a rule.
-    preview_size: Cell<PreviewSize>,
+    preview_size: RefCell<PreviewSize>,
 }
 
 impl Callbacks<'_> {
-    pub(crate) fn preview_size(&self, preview_bytes: i128) -> PreviewSize {
-        let last = self.preview_size.get();
-        if last.bytes() == preview_bytes {
-            return last;
+    /// Previews of at most so many bytes. No Python code may run while it is borrowed.
+    #[inline]
+    pub(crate) fn preview_size(&self, preview_bytes: i128) -> Ref<'_, PreviewSize> {
+        let is_last = self.preview_size.borrow().bytes() == preview_bytes;
+        if !is_last {
+            *self.preview_size.borrow_mut() = PreviewSize::of(preview_bytes);
         }
-        self.preview_size.set(PreviewSize::of(preview_bytes));
-        self.preview_size.get()
+        self.preview_size.borrow()
     }
 }
 
@@ -59,7 +60,7 @@ impl<'py> PlanOptions<'py> {
             redact: optional(options.getattr(intern!(py, "redact"))?),
             style: styles::read_style(&options.getattr(intern!(py, "preview_style"))?)?,
             outline: optional(options.getattr(intern!(py, "outline"))?),
-            preview_size: Cell::new(PreviewSize::of(0)),
+            preview_size: RefCell::new(PreviewSize::of(0)),
         };
         Ok(Self {
             core: Options {

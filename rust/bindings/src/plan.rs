@@ -17,8 +17,11 @@ use crate::plan_writer::Writer;
 
 pub(crate) type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
 
-/// For how many results there is room from the beginning, if a list has as many messages.
+/// For how many results there is room from the beginning, if a list has enough messages.
 const MOST_ROOM_AT_FIRST: usize = 4_096;
+/// Every other message may hold several results; to grow while they are read takes longer than
+/// room that is never used.
+const USUAL_RESULTS_OF_A_MESSAGE: usize = 4;
 
 /// Decides about every result of a message list that is not decided yet.
 pub(crate) fn plan<'py>(
@@ -38,6 +41,7 @@ pub(crate) fn plan<'py>(
     let cache = own_cache(&known.fingerprints)?;
     let mut memory = cache.get().take().unwrap_or_else(|| Memory::new(py));
     let plan = plan_with(&mut memory, messages, &known, &options, &cache);
+    memory.end();
     cache.get().put(memory);
     plan
 }
@@ -89,7 +93,10 @@ fn plan_with<'py>(
     memory.forget_standing();
     // Of a first call nothing is known but the number of messages.
     let list = messages.cast_exact::<PyList>();
-    let at_first = list.map_or(0, |list| list.len().min(MOST_ROOM_AT_FIRST));
+    let at_first = list.map_or(0, |list| {
+        let usual = list.len().saturating_mul(USUAL_RESULTS_OF_A_MESSAGE);
+        usual.min(MOST_ROOM_AT_FIRST)
+    });
     let expected = memory.len().max(at_first);
     let collected = Collected::of(
         messages,

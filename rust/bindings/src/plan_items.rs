@@ -2,17 +2,18 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyString};
-use toolbudget_core::Fingerprint;
 
+use crate::cache::FingerprintCache;
 use crate::classes::Classes;
 use crate::guard::guarded;
 use crate::items::position;
+use crate::late::{Hashing, LateFingerprint};
 
 /// One item; the text is the id, or the replacement.
 pub(crate) enum PlanItem {
     Key {
         tool_use_id: Py<PyString>,
-        fingerprint: Fingerprint,
+        fingerprint: LateFingerprint,
     },
     Change {
         message_index: usize,
@@ -29,7 +30,7 @@ impl PlanItem {
                 fingerprint,
             } => Self::Key {
                 tool_use_id: tool_use_id.clone_ref(py),
-                fingerprint: *fingerprint,
+                fingerprint: fingerprint.clone_ref(py),
             },
             Self::Change {
                 message_index,
@@ -43,14 +44,19 @@ impl PlanItem {
         }
     }
 
-    fn to_object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_object<'py>(
+        &self,
+        py: Python<'py>,
+        hashing: &mut Hashing<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let classes = Classes::get(py)?;
         match self {
             Self::Key {
                 tool_use_id,
                 fingerprint,
             } => {
-                let fingerprint = classes.new_fingerprint(py, *fingerprint)?;
+                let fingerprint = hashing.fingerprint(py, fingerprint)?;
+                let fingerprint = classes.new_fingerprint(py, fingerprint)?;
                 let fields = (tool_use_id, fingerprint).into_pyobject(py)?;
                 classes.named_tuple(&classes.key, &fields)
             }
@@ -68,16 +74,22 @@ impl PlanItem {
 
 /// A sequence that equals the list of its items.
 #[pyclass(frozen, sequence, module = "toolbudget._core._native")]
-pub(crate) struct PlanItems(pub(crate) Vec<PlanItem>);
+pub(crate) struct PlanItems {
+    pub(crate) items: Vec<PlanItem>,
+    cache: Py<FingerprintCache>,
+}
 
 #[pymethods]
 impl PlanItems {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.items.len()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
-        guarded(py, || self.0[position(index, self.0.len())?].to_object(py))
+        guarded(py, || {
+            let item = &self.items[position(index, self.items.len())?];
+            item.to_object(py, &mut Hashing::with(&self.cache))
+        })
     }
 
     // All at once: to ask for them one by one takes longer than to make them.
@@ -99,10 +111,19 @@ impl PlanItems {
 }
 
 impl PlanItems {
+    /// `cache` is that of the plan: what is hashed for its items is remembered there.
+    pub(crate) fn new(items: Vec<PlanItem>, cache: &Bound<'_, FingerprintCache>) -> Self {
+        Self {
+            items,
+            cache: cache.clone().unbind(),
+        }
+    }
+
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for item in &self.0 {
-            list.append(item.to_object(py)?)?;
+        let mut hashing = Hashing::with(&self.cache);
+        for item in &self.items {
+            list.append(item.to_object(py, &mut hashing)?)?;
         }
         Ok(list)
     }

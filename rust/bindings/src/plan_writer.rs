@@ -5,7 +5,7 @@ use std::mem;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use toolbudget_core::{Choice, Knowledge as _, Replacement};
+use toolbudget_core::{Choice, Replacement};
 
 use crate::cache::FingerprintCache;
 use crate::choices::{ChoiceParts, Choices};
@@ -16,7 +16,7 @@ use crate::knowledge::PyKnowledge;
 use crate::known::PyReplacement;
 use crate::number;
 use crate::plan::CorePlan;
-use crate::plan_items::PlanItems;
+use crate::plan_items::{PlanItem, PlanItems};
 use crate::settled::Settled;
 use crate::totals::TotalsOfGroups;
 
@@ -65,10 +65,10 @@ impl<'a, 'py> Writer<'a, 'py> {
         for choice in plan.choices {
             choices.push(self.choice(choice, knowledge, groups_before)?);
         }
-        let choices = Choices::new(choices, totals.clone().unbind());
+        let choices = Choices::new(choices, totals.clone().unbind(), self.cache);
         let decided = Decided {
             choices: Bound::new(self.py, choices)?,
-            kept: PlanItems(kept),
+            kept,
             adoptions,
             redaction_failures: knowledge.redaction_failures.clone(),
         };
@@ -81,19 +81,17 @@ impl<'a, 'py> Writer<'a, 'py> {
         knowledge: &mut PyKnowledge<'_, 'py>,
         groups_before: usize,
     ) -> PyResult<ChoiceParts> {
-        let [first, later @ ..] = choice.occurrences.as_slice() else {
-            return Err(error::internal(self.py, "a choice of nothing"));
-        };
-        let Some((redacted, source)) = knowledge.take_source(*first) else {
+        let first = choice.first;
+        let Some((redacted, source)) = knowledge.take_source(first) else {
             return Err(error::internal(self.py, "a choice was never built"));
         };
         let shown = source.shown_at(choice.preview_bytes).cloned();
         let own = |&index: &usize| self.collected.candidate(index);
         let followers = choice.followers.iter();
         Ok(ChoiceParts {
-            fingerprint: knowledge.fingerprint(*first)?,
-            first: own(first),
-            later: later.iter().map(own).collect(),
+            fingerprint: knowledge.late_fingerprint(first)?,
+            first: own(&first),
+            later: choice.later.iter().map(own).collect(),
             redacted: redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect()),
             head_text: source.head_text.unbind(),
             size_bytes: source.size_bytes,
@@ -127,10 +125,10 @@ pub(crate) fn write_settled<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = cache.py();
     let totals = Bound::new(py, TotalsOfGroups::new(mem::take(&mut sums.totals)))?;
-    let choices = Choices::new(Vec::new(), totals.clone().unbind());
+    let choices = Choices::new(Vec::new(), totals.clone().unbind(), cache);
     let decided = Decided {
         choices: Bound::new(py, choices)?,
-        kept: PlanItems(Vec::new()),
+        kept: Vec::new(),
         adoptions: PyList::empty(py),
         redaction_failures: PyList::empty(py),
     };
@@ -140,7 +138,7 @@ pub(crate) fn write_settled<'py>(
 /// What a plan decides.
 struct Decided<'py> {
     choices: Bound<'py, Choices>,
-    kept: PlanItems,
+    kept: Vec<PlanItem>,
     adoptions: Bound<'py, PyList>,
     redaction_failures: Bound<'py, PyList>,
 }
@@ -156,9 +154,9 @@ impl<'py> Decided<'py> {
         let classes = Classes::get(py)?;
         let values = [
             self.choices.into_any(),
-            Bound::new(py, self.kept)?.into_any(),
+            Bound::new(py, PlanItems::new(self.kept, cache))?.into_any(),
             self.adoptions.into_any(),
-            Bound::new(py, PlanItems(sums.changes))?.into_any(),
+            Bound::new(py, PlanItems::new(sums.changes, cache))?.into_any(),
             totals.into_any(),
             counter(&sums.skipped, classes, py)?,
             sums.candidates.into_bound_py_any(py)?,

@@ -82,7 +82,11 @@ impl<'py> Prepared<'py> {
         callbacks: &Callbacks<'py>,
         preview_bytes: i128,
     ) -> PyResult<u64> {
-        let source = self.source_of(result, callbacks, preview_bytes)?;
+        // Asked for every size of previews: what was found out once is nearly always enough.
+        let source = match &self.source {
+            Some(source) if callbacks.style == Style::Head => source,
+            _ => self.source_of(result, callbacks, preview_bytes)?,
+        };
         let preview = callbacks.preview_size(preview_bytes);
         Ok(match source.shown_at(preview_bytes) {
             Some(shown) => source.draft.size_chars_shown(shown, &preview),
@@ -141,16 +145,14 @@ impl<'py> Source<'py> {
         parts: &[Bound<'py, PyString>],
         callbacks: &Callbacks<'py>,
     ) -> PyResult<Self> {
-        let is_json = callbacks.is_stored_as_json.call1((result.content,))?;
-        let arguments = (result.tool_use_id.as_object(), is_json);
-        let path = callbacks.expected_path.call1(arguments)?;
-        let mut size_bytes = 0_usize;
-        for part in parts {
-            size_bytes = size_bytes.saturating_add(text::utf8_length(part)?);
-        }
+        let path = find_path(result, callbacks)?;
         let head_text = text::joined_head(path.py(), parts, window_chars(callbacks.preview_bytes))?;
         let path_text = Wtf8::of(&text::formatted(&path)?)?;
         let head = Wtf8::of(&head_text)?;
+        let size_bytes = match parts {
+            [whole] if whole.is(&head_text) => head.as_bytes()?.len(),
+            _ => text::joined_utf8_length(parts)?,
+        };
         let original = original(&head, size_bytes, &path_text, callbacks)?;
         let draft = match head {
             Wtf8::Ascii(_) => Draft::of_ascii(&original, callbacks.preview_bytes),
@@ -197,6 +199,20 @@ impl<'py> Source<'py> {
     fn original<'a>(&'a self, callbacks: &'a Callbacks<'py>) -> PyResult<Original<'a>> {
         original(&self.head, self.size_bytes, &self.path_text, callbacks)
     }
+}
+
+/// Asks the host for the path that the replacement shows.
+fn find_path<'py>(
+    result: &Asked<'_, 'py>,
+    callbacks: &Callbacks<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let content = result.content;
+    let tool_use_id = result.tool_use_id.as_object();
+    if content.is_some_and(|content| content.is_instance_of::<PyString>()) {
+        return callbacks.expected_path.call1((tool_use_id, false));
+    }
+    let is_json = callbacks.is_stored_as_json.call1((content,))?;
+    callbacks.expected_path.call1((tool_use_id, is_json))
 }
 
 fn original<'a, 'py>(

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::again::{Earlier, is_same_rewriting};
 use crate::items::{Items, is_list, position};
 use crate::plan_items::{PlanItem, PlanItems};
+use crate::raw::RewrittenReader;
 use crate::shape::{field, is_mapping};
 
 /// One result's new text, and where the result stands.
@@ -35,7 +36,7 @@ impl<'py> Change<'py> {
                 .collect();
         };
         let py = changes.py();
-        let own = items.get().0.iter().filter_map(|item| match item {
+        let own = items.get().items.iter().filter_map(|item| match item {
             PlanItem::Key { .. } => None,
             PlanItem::Change {
                 message_index,
@@ -59,7 +60,9 @@ pub(crate) fn rewrite<'py>(
     messages: &Bound<'py, PyAny>,
     changes: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    rewrite_with(messages, changes, |_, rewritten| Ok(rewritten.into_any()))
+    rewrite_with(messages, changes, |message, changes| {
+        Ok(rewrite_message(message, changes)?.into_any())
+    })
 }
 
 /// Does what [`rewrite`] does, with messages of the call before where nothing has changed.
@@ -71,11 +74,22 @@ pub(crate) fn rewrite_again<'py>(
     earlier: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
     let mut earlier = Earlier::read(&to_list(earlier)?)?;
+    let reader = RewrittenReader::new(messages.py());
     let pairs = PyList::empty(messages.py());
-    let output = rewrite_with(messages, changes, |message, new| {
-        let chosen = match earlier.take(message) {
-            Some(old) if is_same_rewriting(&new, &old) => old,
-            _ => new.into_any(),
+    let output = rewrite_with(messages, changes, |message, changes| {
+        let old = earlier.take(message);
+        let is_still = old.as_ref().is_some_and(|old| {
+            let changes = changes.iter();
+            let texts = changes.map(|change| (change.block_index, &change.replacement));
+            reader.is_still(message, old, texts)
+        });
+        let chosen = match old {
+            Some(old) if is_still => old,
+            old => {
+                let new = rewrite_message(message, changes)?;
+                let old = old.filter(|old| is_same_rewriting(&new, old));
+                old.unwrap_or(new.into_any())
+            }
         };
         pairs.append(message)?;
         pairs.append(&chosen)?;
@@ -84,11 +98,11 @@ pub(crate) fn rewrite_again<'py>(
     Ok((output, pairs))
 }
 
-/// Rewrites each changed message; `choose` gives what it is to become, given what it would.
+/// Puts in the place of each changed message what `make` makes of it and its changes.
 fn rewrite_with<'py>(
     messages: &Bound<'py, PyAny>,
     changes: &Bound<'py, PyAny>,
-    mut choose: impl FnMut(&Bound<'py, PyAny>, Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>>,
+    mut make: impl FnMut(&Bound<'py, PyAny>, &[Change<'py>]) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let by_message = sort_by_message(changes)?;
     if by_message.is_empty() {
@@ -97,7 +111,7 @@ fn rewrite_with<'py>(
     let output = to_list(messages)?;
     for (index, changes) in by_message {
         let message = item(&output, index)?;
-        let rewritten = choose(&message, rewrite_message(&message, &changes)?)?;
+        let rewritten = make(&message, &changes)?;
         output.set_item(position(index, output.len())?, rewritten)?;
     }
     Ok(output.into_any())

@@ -199,6 +199,15 @@ pub(crate) fn utf8_length(text: &Bound<'_, PyString>) -> PyResult<usize> {
         .sum()
 }
 
+/// The same of the text that `parts` make when they are joined.
+pub(crate) fn joined_utf8_length(parts: &[Bound<'_, PyString>]) -> PyResult<usize> {
+    let mut size_bytes = 0_usize;
+    for part in parts {
+        size_bytes = size_bytes.saturating_add(utf8_length(part)?);
+    }
+    Ok(size_bytes)
+}
+
 /// Fingerprints the text that `parts` make when they are joined, without joining them.
 pub(crate) fn fingerprint(parts: &[Bound<'_, PyString>]) -> PyResult<Fingerprint> {
     if let [text] = parts
@@ -291,24 +300,23 @@ pub(crate) fn formatted<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// Tells whether the text that plain `parts` make looks like another program's reference.
 pub(crate) fn is_framed<'py>(py: Python<'py>, parts: &[Bound<'py, PyString>]) -> PyResult<bool> {
     let mut size_chars = 0_u64;
+    let mut first = None;
     for part in parts {
-        size_chars = size_chars.saturating_add(part.code_point_len()? as u64);
+        let part_chars = part.code_point_len()? as u64;
+        size_chars = size_chars.saturating_add(part_chars);
+        if size_chars > REFERENCE_MAX_CHARS {
+            return Ok(false);
+        }
+        if first.is_none() && part_chars > 0 {
+            first = first_char(part)?;
+        }
     }
-    if size_chars > REFERENCE_MAX_CHARS || !may_be_framed(parts)? {
+    // Ordinary text need not be read any further.
+    if first != Some(u32::from('<')) {
         return Ok(false);
     }
     let text = Wtf8::of(&join(py, parts)?)?;
     Ok(is_framed_reference(text.as_bytes()?, size_chars))
-}
-
-/// What the first character tells: ordinary text need not be read any further.
-fn may_be_framed(parts: &[Bound<'_, PyString>]) -> PyResult<bool> {
-    for part in parts {
-        if let Some(first) = first_char(part)? {
-            return Ok(first == u32::from('<'));
-        }
-    }
-    Ok(false)
 }
 
 fn slice<'py>(text: &Bound<'py, PyString>, range: Range<usize>) -> PyResult<Bound<'py, PyString>> {

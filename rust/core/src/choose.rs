@@ -260,6 +260,9 @@ impl<'a> Attempt<'a> {
 }
 
 fn times(size: i128, occurrences: usize) -> i128 {
+    if occurrences == 1 {
+        return size;
+    }
     size.saturating_mul(i128::try_from(occurrences).unwrap_or(i128::MAX))
 }
 

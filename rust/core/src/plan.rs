@@ -65,7 +65,7 @@ pub trait Knowledge {
         unit: Unit,
     ) -> Result<u64, Self::Error>;
 
-    /// The fingerprint of a candidate's text. It is asked before what follows.
+    /// The fingerprint of a candidate's text. It is asked where ids alone do not tell results apart.
     ///
     /// # Errors
     ///
@@ -137,8 +137,10 @@ pub trait Knowledge {
 pub struct Choice<B> {
     /// The group in which it was chosen.
     pub group: usize,
-    /// The candidates of that group that it is about.
-    pub occurrences: Vec<usize>,
+    /// The first candidate of that group that it is about.
+    pub first: usize,
+    /// The others that it is about, in order; as a rule none.
+    pub later: Vec<usize>,
     /// Size of the preview at the step that was chosen.
     pub preview_bytes: i128,
     /// What is to stand in for it.
@@ -246,7 +248,7 @@ pub struct Plan<R, B> {
 ///     leaves_fresh: false,
 /// };
 /// let plan = plan(&survey, &options, &mut texts)?;
-/// assert_eq!(plan.choices[0].occurrences, [1]);
+/// assert_eq!(plan.choices[0].first, 1);
 /// assert_eq!(plan.kept, [0]);
 /// # Ok::<(), TryReserveError>(())
 /// ```

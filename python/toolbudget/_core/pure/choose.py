@@ -154,7 +154,8 @@ def choose(
     @cache  # the host is asked once, whatever the size of the preview
     def path_of(key: Key) -> str:
         content = prepared[key].fresh.occurrences[0].content
-        return options.expected_path(key.tool_use_id, options.is_stored_as_json(content))
+        is_json = not isinstance(content, str) and options.is_stored_as_json(content)
+        return options.expected_path(key.tool_use_id, is_json)
 
     for preview_bytes in _preview_sizes(totals, options):
         chosen, gained = _choose_at(

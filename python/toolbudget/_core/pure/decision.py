@@ -74,7 +74,8 @@ class PlanOptions:
         accounting: ``visible`` counts previews and standing replacements, ``originals`` does not.
         reader_hint: A line about the host's own reader.
         expected_path: Path to show for an id, before any name collision; told if it is a JSON file.
-        is_stored_as_json: Tells whether content is stored as a JSON list.
+        is_stored_as_json: Tells whether a list of text blocks is stored as a JSON list; a text
+            never is.
         is_exempt_tool: Tells by name whether a tool's limit is infinite.
         redact: Changes a text before it is stored or previewed.
         rule: What an undecided result is: fresh (``running``), kept if a later group follows

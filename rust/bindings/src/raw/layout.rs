@@ -7,6 +7,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use super::dicts::{LaidOutEntry, all_entries, whole_entries};
 use super::text::is_same_text;
 
 /// Larger dicts are no blocks and messages, and looking a key up in them costs less than a pass.
@@ -72,36 +73,46 @@ impl<const N: usize> Layout<N> {
     ///
     /// `dict` is a live object whose type is exactly `dict`. What comes back is valid until
     /// anything happens that may run Python code or drop a reference.
+    #[inline]
     pub(super) unsafe fn read(
         &mut self,
         py: Python<'_>,
         dict: *mut ffi::PyObject,
     ) -> Option<Values> {
         let mut values = [ptr::null_mut(); PLACES];
-        let mut position: ffi::Py_ssize_t = 0;
-        let mut key = ptr::null_mut();
-        let mut value = ptr::null_mut();
         // SAFETY: `None` is a live object for as long as the interpreter is.
         let none = unsafe { ffi::Py_None() };
-        // SAFETY: the caller vouches for `dict`.
-        let count = usize::try_from(unsafe { ffi::PyDict_Size(dict) }).ok()?;
-        let mut entry = 0;
-        while entry < count {
-            // SAFETY: the caller vouches for `dict`; nothing in this loop changes it, so that
-            // `position` stays what the function made of it.
-            if unsafe { ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) }
-                == 0
-            {
-                break;
+        // SAFETY: the caller vouches for `dict`, which keeps its keys alive; telling keys apart
+        // changes nothing and runs no Python code.
+        unsafe {
+            if let Some(entries) = whole_entries(py, dict) {
+                if entries.len() > MAX_ENTRIES {
+                    return None;
+                }
+                for (entry, LaidOutEntry { key, value }) in entries.iter().enumerate() {
+                    let field = self.field_at(py, entry, *key)?;
+                    // No two keys of a dict are the same field, save that of all others.
+                    values[field % PLACES] = if *value == none {
+                        ptr::null_mut()
+                    } else {
+                        *value
+                    };
+                }
+                return Some(values);
             }
-            // SAFETY: the dict keeps its key alive.
-            let field = unsafe { self.field_at(py, entry, key) }?;
-            if value != none {
-                values[field % PLACES] = value;
-            }
-            entry += 1;
+            let mut entry = 0;
+            all_entries(py, dict, |key, value| {
+                let Some(field) = self.field_at(py, entry, key) else {
+                    return false;
+                };
+                if value != none {
+                    values[field % PLACES] = value;
+                }
+                entry += 1;
+                true
+            })
+            .then_some(values)
         }
-        Some(values)
     }
 
     /// Which name the key of an entry is: its place in the values; `None` as for [`Self::read`].

@@ -57,6 +57,23 @@ pub(super) unsafe fn all_items(
     list.iter().all(|item| visit(item.as_ptr()))
 }
 
+/// The addresses of the items of an object, if it is a plain list and lists lie as expected.
+///
+/// # Safety
+///
+/// It is a live object, and nothing changes it while the slice is used.
+pub(super) unsafe fn plain_items<'a>(
+    py: Python<'_>,
+    object: *mut ffi::PyObject,
+) -> Option<&'a [usize]> {
+    // SAFETY: the caller vouches for it, and only its type is looked at.
+    if unsafe { ffi::PyList_CheckExact(object) } == 0 || !is_laid_out_so(py) {
+        return None;
+    }
+    // SAFETY: lists are laid out so, and the caller vouches that nothing changes this one.
+    Some(unsafe { items_at(object.cast::<LaidOut>()) })
+}
+
 fn begins_with_by_calls(list: &Bound<'_, PyList>, beginning: &Bound<'_, PyList>) -> bool {
     beginning.len() <= list.len()
         && beginning
@@ -71,8 +88,16 @@ fn begins_with_by_calls(list: &Bound<'_, PyList>, beginning: &Bound<'_, PyList>)
 ///
 /// Lists are laid out as [`LaidOut`] says, and nothing changes the list while the slice is used.
 unsafe fn items_of<'a>(list: &'a Bound<'_, PyList>) -> &'a [usize] {
+    // SAFETY: the caller vouches for it, and the list is alive for as long as it is borrowed.
+    unsafe { items_at(list.as_ptr().cast::<LaidOut>()) }
+}
+
+/// # Safety
+///
+/// There is a live list, laid out so, which nothing changes while the slice is used.
+unsafe fn items_at<'a>(list: *const LaidOut) -> &'a [usize] {
     // SAFETY: the caller vouches for it.
-    let laid_out = unsafe { &*list.as_ptr().cast::<LaidOut>() };
+    let laid_out = unsafe { &*list };
     let size = usize::try_from(laid_out.size).unwrap_or(0);
     if size == 0 {
         return &[];

@@ -12,10 +12,12 @@
 )]
 
 mod blocks;
+mod dicts;
 mod layout;
 mod lists;
 mod messages;
 mod recorder;
+mod rewritten;
 mod slotted;
 mod tape;
 mod text;
@@ -24,6 +26,7 @@ mod tuples;
 pub(crate) use blocks::{BlockReader, Read, ToolResult};
 pub(crate) use lists::begins_with;
 pub(crate) use messages::{MessageReader, PlainMessage};
+pub(crate) use rewritten::RewrittenReader;
 pub(crate) use slotted::SlottedClass;
 pub(crate) use tape::Tape;
 pub(crate) use text::{append, first_char, is_ascii, is_same_text};

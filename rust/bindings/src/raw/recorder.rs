@@ -2,14 +2,13 @@
 //!
 //! It follows the readers of messages and blocks: whatever they look at is taken down.
 
-use std::ptr;
-
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::Readers;
 use super::blocks::{BlockReader, is_of_type, is_plain};
+use super::dicts::{all_entries, size_of};
 use super::layout::Layout;
 use super::lists::all_items;
 use super::tape::{Entry, Tape, dict_of, list_of};
@@ -195,19 +194,15 @@ impl Tape {
         dict: *mut ffi::PyObject,
         counts: [Counts; N],
     ) -> Option<()> {
-        let mut position: ffi::Py_ssize_t = 0;
-        let mut key = ptr::null_mut();
-        let mut value = ptr::null_mut();
+        let mut entry = 0;
         // SAFETY: the caller vouches for the dict, which keeps its keys and values alive; nothing
-        // in this loop changes it.
+        // below changes it or runs Python code.
         unsafe {
-            let size = ffi::PyDict_Size(dict);
-            self.counts.push(dict_of(size));
-            for entry in 0..usize::try_from(size).ok()? {
-                if ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) == 0 {
-                    return None;
-                }
-                let field = layout.field_at(py, entry, key)?;
+            self.counts.push(dict_of(size_of(py, dict)));
+            all_entries(py, dict, |key, value| {
+                let Some(field) = layout.field_at(py, entry, key) else {
+                    return false;
+                };
                 let counts = counts.get(field).copied().unwrap_or(Counts::No);
                 let value = match counts {
                     Counts::No => None,
@@ -215,13 +210,15 @@ impl Tape {
                     Counts::Same if does_not_change(value) => {
                         Some(Bound::from_borrowed_ptr(py, value).unbind())
                     }
-                    Counts::Same => return None,
+                    Counts::Same => return false,
                 };
                 let key = Bound::from_borrowed_ptr(py, key).unbind();
                 self.entries.push(Entry { key, value });
-            }
+                entry += 1;
+                true
+            })
+            .then_some(())
         }
-        Some(())
     }
 }
 

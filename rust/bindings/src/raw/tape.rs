@@ -6,6 +6,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use super::dicts::{all_entries, size_of, whole_entries};
 use super::lists::all_items;
 
 /// The keys and values that messages were read from, in the order in which reading meets them.
@@ -99,7 +100,7 @@ impl Comparison<'_> {
         // SAFETY: the caller vouches for the object; nothing below changes a dict or a list.
         unsafe {
             let mut inner = ptr::null_mut();
-            if !self.is_same_dict(object, &mut inner) {
+            if !self.is_same_dict(py, object, &mut inner) {
                 return false;
             }
             if inner.is_null() {
@@ -133,7 +134,7 @@ impl Comparison<'_> {
         unsafe {
             all_items(py, object, |item| {
                 let mut inner = ptr::null_mut();
-                self.is_same_dict(item, &mut inner)
+                self.is_same_dict(py, item, &mut inner)
                     && (inner.is_null() || self.is_same_list(py, inner))
             })
         }
@@ -148,6 +149,7 @@ impl Comparison<'_> {
     #[inline]
     unsafe fn is_same_dict(
         &mut self,
+        py: Python<'_>,
         object: *mut ffi::PyObject,
         inner: &mut *mut ffi::PyObject,
     ) -> bool {
@@ -155,36 +157,48 @@ impl Comparison<'_> {
             return false;
         };
         // SAFETY: the caller vouches for the object, and it is asked for its size if it is a dict.
-        let is_as_large = unsafe {
-            ffi::PyDict_CheckExact(object) != 0 && dict_of(ffi::PyDict_Size(object)) == count
-        };
+        let is_as_large =
+            unsafe { ffi::PyDict_CheckExact(object) != 0 && dict_of(size_of(py, object)) == count };
         let entries = self.entries.split_at_checked(count / 2);
         let (Some((entries, others)), true) = (entries, is_as_large) else {
             return false;
         };
         (self.counts, self.entries) = (counts, others);
-        let mut position: ffi::Py_ssize_t = 0;
-        let mut key = ptr::null_mut();
-        let mut value = ptr::null_mut();
-        for entry in entries {
-            // SAFETY: it is a live dict; nothing in this loop changes it.
-            let has_next = unsafe {
-                ffi::PyDict_Next(object, &raw mut position, &raw mut key, &raw mut value)
-            };
-            if has_next == 0 || entry.key.as_ptr() != key {
-                return false;
+        let mark = self.mark;
+        // SAFETY: it is a live dict, and comparing changes nothing and runs no Python code.
+        unsafe {
+            if let Some(found) = whole_entries(py, object) {
+                let mut pairs = found.iter().zip(entries);
+                return pairs.all(|(found, entry)| entry.is(found.key, found.value, mark, inner));
             }
-            let Some(expected) = &entry.value else {
-                continue;
-            };
-            let expected = expected.as_ptr();
-            if expected == self.mark {
-                *inner = value;
-            } else if expected != value {
-                return false;
-            }
+            let mut entries = entries.iter();
+            all_entries(py, object, |key, value| {
+                let entry = entries.next();
+                entry.is_some_and(|entry| entry.is(key, value, mark, inner))
+            })
         }
-        true
+    }
+}
+
+impl Entry {
+    /// Whether this is what was taken down; `inner` becomes a value that is to be gone through.
+    #[inline]
+    fn is(
+        &self,
+        key: *mut ffi::PyObject,
+        value: *mut ffi::PyObject,
+        mark: *mut ffi::PyObject,
+        inner: &mut *mut ffi::PyObject,
+    ) -> bool {
+        if self.key.as_ptr() != key {
+            return false;
+        }
+        let expected = self.value.as_ref().map_or(ptr::null_mut(), Py::as_ptr);
+        if expected == value || expected.is_null() {
+            return true;
+        }
+        *inner = value;
+        expected == mark
     }
 }
 

@@ -1,10 +1,9 @@
 //! What is asked about plain texts.
 
-use std::ops::Not as _;
 use std::ptr;
 use std::slice;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -172,9 +171,15 @@ pub(crate) fn append<'py>(
 
 /// The first character of a text; `None` if it is empty.
 pub(crate) fn first_char(text: &Bound<'_, PyString>) -> PyResult<Option<u32>> {
-    let is_empty = text.code_point_len()? == 0;
-    // SAFETY: it is a live text for as long as it is borrowed, and it has a first character.
-    Ok(is_empty
-        .not()
-        .then(|| unsafe { ffi::PyUnicode_ReadChar(text.as_ptr(), 0) }))
+    // SAFETY: it is a live text for as long as it is borrowed; that it has such a character is
+    // checked, and what is no character stands for an error.
+    let first = unsafe { ffi::PyUnicode_ReadChar(text.as_ptr(), 0) };
+    if first != ffi::Py_UCS4::MAX {
+        return Ok(Some(first));
+    }
+    let error = PyErr::fetch(text.py());
+    if error.is_instance_of::<PyIndexError>(text.py()) {
+        return Ok(None);
+    }
+    Err(error)
 }

@@ -1,5 +1,7 @@
 //! The fresh results of one group while it is judged.
 
+use std::mem;
+
 /// One undecided result and every place in its group where it stands.
 pub(super) struct Fresh {
     /// Its place among the results that this call has met.
@@ -31,11 +33,8 @@ impl Fresh {
         1 + self.later.len()
     }
 
-    /// All of them, in order of appearance.
-    pub(super) fn occurrences(&self) -> Vec<usize> {
-        let mut all = Vec::with_capacity(self.count());
-        all.push(self.first);
-        all.extend_from_slice(&self.later);
-        all
+    /// Where else it stands, in order of appearance; given once.
+    pub(super) fn take_later(&mut self) -> Vec<usize> {
+        mem::take(&mut self.later)
     }
 }

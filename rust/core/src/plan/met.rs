@@ -18,8 +18,17 @@ pub(super) enum Decided<R> {
 
 /// A result that this call has met and no earlier one had decided about.
 pub(super) struct Met<R> {
-    /// The candidate that it was met at first; another one with its id and fingerprint is the same.
+    /// The candidate that it was met at; another one with its id and fingerprint is the same.
     pub(super) candidate: usize,
-    pub(super) fingerprint: Fingerprint,
+    /// `None` for the first one with its id: nearly always that alone tells results apart, and no
+    /// fingerprint is asked for.
+    pub(super) fingerprint: Option<Box<Fingerprint>>,
     pub(super) decided: Decided<R>,
+}
+
+/// Where a result is found among those that were met, or is to be added.
+pub(super) struct Place {
+    pub(super) hash: u64,
+    pub(super) fingerprint: Option<Box<Fingerprint>>,
+    pub(super) known: Option<usize>,
 }

@@ -3,12 +3,11 @@
 use std::hash::BuildHasher as _;
 
 use super::fresh::Fresh;
-use super::met::{Decided, Met};
+use super::met::{Decided, Met, Place};
 use super::{Choice, Knowledge, Options, Plan};
 use crate::choose::{Built as _, Choosable, Chosen, ReplacementSize, Totals, choose};
 use crate::collect::{Candidate, SkipReason, Survey};
 use crate::decision::{Decision, Recorded as _, Rule};
-use crate::fingerprint::Fingerprint;
 use crate::hash::{KeySet, KeyState, Table};
 use crate::replacement::{REFERENCE_MAX_CHARS, is_applicable};
 use crate::unit::Unit;
@@ -85,10 +84,8 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     }
 
     fn judge_result(&mut self, index: usize, open: &mut OpenGroup) -> Result<(), K::Error> {
-        let fingerprint = self.knowledge.fingerprint(index)?;
-        let hash = KeyState.hash_one((&self.candidate(index).tool_use_id, fingerprint));
-        let place = self.find(hash, index, fingerprint);
-        match place.map(|place| &self.met.get(place).decided) {
+        let place = self.find(index)?;
+        match place.known.map(|known| &self.met.get(known).decided) {
             Some(&Decided::Fresh { group, position }) if group == open.group => {
                 open.fresh[position].add_occurrence(index);
                 self.plan.candidates += 1;
@@ -107,46 +104,81 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         if let Some(earlier) = self.knowledge.earlier(index)? {
             return self.follow(index, earlier, open);
         }
-        let met = Met {
-            candidate: index,
-            fingerprint,
-            decided: match self.settle(index, open)? {
-                Some(decision) => Decided::Earlier(decision),
-                None => Decided::Fresh {
-                    group: open.group,
-                    position: open.fresh.len(),
-                },
+        let decided = match self.settle(index, open)? {
+            Some(decision) => Decided::Earlier(decision),
+            None => Decided::Fresh {
+                group: open.group,
+                position: open.fresh.len(),
             },
         };
-        self.meet(hash, place, met, open);
+        self.meet(place, index, decided, open);
         Ok(())
     }
 
-    /// The place of the same result, if this call has met it.
-    fn find(&self, hash: u64, index: usize, fingerprint: Fingerprint) -> Option<usize> {
+    /// Finds the same result, if this call has met it. Texts are told apart if ids do not do it.
+    fn find(&mut self, index: usize) -> Result<Place, K::Error> {
         let tool_use_id = &self.candidate(index).tool_use_id;
-        self.met.find(hash, |met| {
+        let hash = KeyState.hash_one(tool_use_id);
+        let is_of_id = |met: &Met<_>| self.candidate(met.candidate).tool_use_id == *tool_use_id;
+        let first = self
+            .met
+            .find(hash, |met| met.fingerprint.is_none() && is_of_id(met));
+        let Some(first) = first else {
+            return Ok(Place {
+                hash,
+                fingerprint: None,
+                known: None,
+            });
+        };
+        self.find_by_text(index, hash, first)
+    }
+
+    /// Finds the same result among those with its id, of which `first` was met at first.
+    #[cold]
+    fn find_by_text(&mut self, index: usize, hash: u64, first: usize) -> Result<Place, K::Error> {
+        let fingerprint = self.knowledge.fingerprint(index)?;
+        let other = self.met.get(first).candidate;
+        if self.knowledge.fingerprint(other)? == fingerprint {
+            return Ok(Place {
+                hash,
+                fingerprint: None,
+                known: Some(first),
+            });
+        }
+        let tool_use_id = &self.candidate(index).tool_use_id;
+        let hash = KeyState.hash_one((tool_use_id, fingerprint));
+        let fingerprint = Some(Box::new(fingerprint));
+        let known = self.met.find(hash, |met| {
             met.fingerprint == fingerprint
                 && self.candidate(met.candidate).tool_use_id == *tool_use_id
+        });
+        Ok(Place {
+            hash,
+            fingerprint,
+            known,
         })
     }
 
     /// Takes note of a result, in the place that it has if there is one.
     fn meet(
         &mut self,
-        hash: u64,
-        place: Option<usize>,
-        met: Met<K::Recorded>,
+        place: Place,
+        candidate: usize,
+        decided: Decided<K::Recorded>,
         open: &mut OpenGroup,
     ) {
-        let candidate = met.candidate;
-        let is_fresh = matches!(met.decided, Decided::Fresh { .. });
-        let place = if let Some(place) = place {
-            *self.met.get_mut(place) = met;
-            place
+        let is_fresh = matches!(decided, Decided::Fresh { .. });
+        let met = Met {
+            candidate,
+            fingerprint: place.fingerprint,
+            decided,
+        };
+        let place = if let Some(known) = place.known {
+            *self.met.get_mut(known) = met;
+            known
         } else {
             self.met.expect(self.survey.candidates().len() - candidate);
-            self.met.add(hash, met)
+            self.met.add(place.hash, met)
         };
         if is_fresh {
             if open.fresh.is_empty() {
@@ -308,13 +340,14 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             self.plan.choices.reserve(chosen.taken.len());
             for position in chosen.taken {
                 choices[position] = Some(self.plan.choices.len());
-                let item = &fresh[position];
+                let item = &mut fresh[position];
                 let preview_bytes = chosen.preview_bytes;
                 self.plan.choices.push(Choice {
                     group: *group,
                     preview_bytes,
                     replacement: self.knowledge.build(item.first, preview_bytes)?,
-                    occurrences: item.occurrences(),
+                    first: item.first,
+                    later: item.take_later(),
                     followers: Vec::new(),
                 });
             }

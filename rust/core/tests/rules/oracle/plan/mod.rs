@@ -7,8 +7,9 @@ mod rules;
 pub(crate) use case::{Case, Item, Past};
 
 use std::collections::HashMap;
+use std::iter;
 
-use toolbudget_core::{Plan, Replacement, plan};
+use toolbudget_core::{Choice, Plan, Replacement, plan};
 
 use memory::{Memory, RecordedText};
 use rules::Outcome;
@@ -37,12 +38,7 @@ pub(crate) fn check(case: &Case) {
         .collect();
     assert_eq!(visible, expected.visible);
     for choice in &plan.choices {
-        assert!(
-            choice
-                .occurrences
-                .iter()
-                .all(|&index| case.items[index].group == choice.group)
-        );
+        assert!(occurrences(choice).all(|index| case.items[index].group == choice.group));
         assert!(
             choice
                 .followers
@@ -52,6 +48,11 @@ pub(crate) fn check(case: &Case) {
     }
 }
 
+/// The candidates of its group that a choice is about.
+fn occurrences(choice: &Choice<Replacement>) -> impl Iterator<Item = usize> {
+    iter::once(choice.first).chain(choice.later.iter().copied())
+}
+
 /// What stands in for each replaced candidate.
 fn texts_of(plan: &Plan<RecordedText, Replacement>) -> HashMap<usize, Vec<u8>> {
     let mut texts = HashMap::new();
@@ -59,8 +60,8 @@ fn texts_of(plan: &Plan<RecordedText, Replacement>) -> HashMap<usize, Vec<u8>> {
         texts.insert(*index, text.0.clone().into_bytes());
     }
     for choice in &plan.choices {
-        let followers = choice.followers.iter().map(|(index, _)| index);
-        for &index in choice.occurrences.iter().chain(followers) {
+        let followers = choice.followers.iter().map(|&(index, _)| index);
+        for index in occurrences(choice).chain(followers) {
             texts.insert(index, choice.replacement.text.clone());
         }
     }
