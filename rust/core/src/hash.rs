@@ -12,8 +12,9 @@ pub(crate) type KeySet<K> = HashSet<K, KeyState>;
 /// Items in the order in which they were added, found by a hash that they carry.
 ///
 /// A table of its own instead of the standard one: it is probed once for each result, items can be
-/// changed by their place without another look-up, and nothing is ever taken out.
-#[derive(Debug)]
+/// changed by their place without another look-up, and only those that were added last are ever taken
+/// out.
+#[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     /// Places in `items`, each where its hash points or behind; as many as a power of two.
     slots: Vec<u32>,
@@ -67,6 +68,28 @@ impl<T> Table<T> {
         place
     }
 
+    /// How many items there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Takes out all but the first items.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        let Some(last) = self.slots.len().checked_sub(1) else {
+            return;
+        };
+        while self.items.len() > length
+            && let Some((hash, _)) = self.items.pop()
+        {
+            // What was put last stands in no other item's way.
+            let mut slot = slot_of(hash, last);
+            while self.slots[slot] as usize != self.items.len() {
+                slot = (slot + 1) & last;
+            }
+            self.slots[slot] = FREE;
+        }
+    }
+
     pub(crate) fn get(&self, place: usize) -> &T {
         &self.items[place].1
     }
@@ -78,6 +101,11 @@ impl<T> Table<T> {
 
     pub(crate) fn get_mut(&mut self, place: usize) -> &mut T {
         &mut self.items[place].1
+    }
+
+    /// Every item, in order; what they are found by must stay as it is.
+    pub(crate) fn items_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut().map(|(_, item)| item)
     }
 
     fn put(&mut self, place: usize) {
@@ -243,6 +271,7 @@ mod tests {
         fn a_table_finds_what_was_added(
             keys in prop::collection::vec((0_u64..4, 0_u32..40), 0..120),
             expected in 0_usize..60,
+            kept in 0_usize..60,
         ) {
             let mut table = Table::new();
             if expected % 2 == 0 {
@@ -257,8 +286,14 @@ mod tests {
                     places.insert(key, place);
                 }
             }
-            for (key, place) in places {
+            prop_assert_eq!(table.len(), places.len());
+            for (&key, &place) in &places {
                 prop_assert_eq!(*table.get(place), key);
+            }
+            table.truncate(kept);
+            for (key, place) in places {
+                let found = table.find(key.0, |item| *item == key);
+                prop_assert_eq!(found, (place < kept).then_some(place));
             }
         }
 

@@ -5,7 +5,9 @@ use super::element::Elements;
 use super::error::Fault;
 use super::event::{CallSpan, ResultSpan};
 use super::field::Field;
-use super::names::Name;
+use super::members::Shape;
+use super::names::{Name, Names};
+use super::pattern::{Follows, Step};
 use super::text::text_of;
 use crate::calls::is_code_caller;
 use crate::collect::SkipReason;
@@ -13,12 +15,31 @@ use crate::collect::SkipReason;
 /// The fields of a block, as a call and as a result.
 #[derive(Clone, Copy, Default)]
 struct Block {
-    kind: BlockKind,
+    fixed: Fixed,
     id: Option<TextSpan>,
-    name: Option<TextSpan>,
-    is_for_code: bool,
     tool_use_id: Option<TextSpan>,
     content: Content,
+    /// How many members were read.
+    members: usize,
+}
+
+impl Block {
+    const fn step(&self, start: usize, end: usize, follows: Follows) -> Step {
+        Step {
+            bytes: Span { start, end },
+            follows,
+            fixed: self.fixed,
+            members: self.members,
+        }
+    }
+}
+
+/// What many blocks have in common. Where a text stands is not the point, but which one it is.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Fixed {
+    kind: BlockKind,
+    name: Option<TextSpan>,
+    is_for_code: bool,
     has_toolset: bool,
 }
 
@@ -28,6 +49,16 @@ enum BlockKind {
     Result,
     #[default]
     Other,
+}
+
+impl BlockKind {
+    const fn shape(self) -> Shape {
+        match self {
+            Self::Call => Shape::Call,
+            Self::Result => Shape::Result,
+            Self::Other => Shape::Block,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -64,10 +95,10 @@ pub(super) struct CallBlock {
 }
 
 impl CallBlock {
-    pub(super) fn number(&self, mut number: impl FnMut(TextSpan) -> Name) -> CallSpan {
+    pub(super) fn number(&self, names: &mut Names, body: &[u8]) -> CallSpan {
         CallSpan {
-            tool_use_id: number(self.id),
-            tool_name: self.name.map(number),
+            tool_use_id: names.number(self.id, body),
+            tool_name: self.name.map(|name| names.number_tool(name, body)),
             is_for_code: self.is_for_code,
         }
     }
@@ -85,32 +116,105 @@ impl Elements<'_> {
             return self.cursor.skip_value();
         }
         let mut block = Block::default();
-        let mut has_next = self.cursor.has_first(b'}');
-        while has_next {
-            let name = self.cursor.name()?;
-            match self.name_of(&name) {
-                Field::Type => block.kind = self.block_kind()?,
-                Field::ToolUseId => block.tool_use_id = self.cursor.text()?,
-                Field::Content => block.content = self.result_content()?,
-                Field::Id => block.id = self.cursor.text()?,
-                Field::Name => block.name = self.cursor.text()?,
-                Field::Caller => block.is_for_code = self.is_code_caller()?,
-                Field::ToolsetName => block.has_toolset = self.cursor.is_something()?,
-                _ => self.cursor.skip_value()?,
-            }
-            has_next = self.cursor.has_next(b'}')?;
+        if let Some(steps) = self.read_alike(&mut block)? {
+            self.read_block(&mut block, steps)?;
         }
         self.keep(&block, block_index);
         Ok(())
     }
 
+    /// Reads as much of a block as is like one before; gives how many steps that were, unless it is
+    /// the whole block.
+    #[inline]
+    fn read_alike(&mut self, block: &mut Block) -> Result<Option<usize>, Fault> {
+        let body = self.cursor.body;
+        if !self.patterns.find(body, self.cursor.at) {
+            return Ok(Some(0));
+        }
+        let mut steps = 0;
+        while let Some(step) = self.patterns.step(steps) {
+            let bytes = step.bytes.of(body);
+            if steps > 0 && !body[self.cursor.at..].starts_with(bytes) {
+                break;
+            }
+            block.fixed = step.fixed;
+            block.members = step.members;
+            self.cursor.at += bytes.len();
+            let follows = step.follows;
+            if follows == Follows::Nothing {
+                return Ok(None);
+            }
+            // The quote belongs to the text, too.
+            self.cursor.at -= 1;
+            match follows {
+                Follows::Id => block.id = Some(self.cursor.string()?),
+                Follows::ToolUseId => block.tool_use_id = Some(self.cursor.string()?),
+                Follows::Content => block.content = self.text_content()?,
+                Follows::Nothing => {}
+            }
+            steps += 1;
+        }
+        Ok(Some(steps))
+    }
+
+    /// Reads the rest of a block, whose first steps are those of one before, and remembers it.
+    fn read_block(&mut self, block: &mut Block, steps: usize) -> Result<(), Fault> {
+        let mut pattern = self.patterns.begun(steps);
+        let mut start = self.cursor.at;
+        while let Some(field) = self.next_field(block.fixed.kind.shape(), &mut block.members)? {
+            let follows = match field {
+                Field::Id => Follows::Id,
+                Field::ToolUseId => Follows::ToolUseId,
+                Field::Content => Follows::Content,
+                other => {
+                    self.read_fixed(other, &mut block.fixed)?;
+                    continue;
+                }
+            };
+            if self.cursor.peek() == b'"' {
+                pattern.add(block.step(start, self.cursor.at + 1, follows));
+            } else {
+                pattern.spoil();
+            }
+            self.read_varying(follows, block)?;
+            start = self.cursor.at;
+        }
+        pattern.add(block.step(start, self.cursor.at, Follows::Nothing));
+        if block.fixed.kind != BlockKind::Other {
+            let is_result = block.fixed.kind == BlockKind::Result;
+            self.patterns.remember(&pattern, is_result);
+        }
+        Ok(())
+    }
+
+    fn read_varying(&mut self, follows: Follows, block: &mut Block) -> Result<(), Fault> {
+        match follows {
+            Follows::Id => block.id = self.cursor.text()?,
+            Follows::ToolUseId => block.tool_use_id = self.cursor.text()?,
+            Follows::Content => block.content = self.result_content()?,
+            Follows::Nothing => {}
+        }
+        Ok(())
+    }
+
+    fn read_fixed(&mut self, field: Field, fixed: &mut Fixed) -> Result<(), Fault> {
+        match field {
+            Field::Type => fixed.kind = self.block_kind()?,
+            Field::Name => fixed.name = self.cursor.text()?,
+            Field::Caller => fixed.is_for_code = self.is_code_caller()?,
+            Field::ToolsetName => fixed.has_toolset = self.cursor.is_something()?,
+            _ => self.cursor.skip_value()?,
+        }
+        Ok(())
+    }
+
     fn keep(&mut self, block: &Block, block_index: usize) {
-        match block.kind {
+        match block.fixed.kind {
             BlockKind::Other => {}
             BlockKind::Call => self.calls.extend(block.id.map(|id| CallBlock {
                 id,
-                name: block.name,
-                is_for_code: block.is_for_code,
+                name: block.fixed.name,
+                is_for_code: block.fixed.is_for_code,
             })),
             BlockKind::Result => {
                 let kept = self.keep_result(block, block_index);
@@ -141,13 +245,19 @@ impl Elements<'_> {
             first_text: text.first_text,
             texts: text.texts,
             cache_control: text.cache_control,
-            has_toolset: block.has_toolset,
+            has_toolset: block.fixed.has_toolset,
             may_be_framed: may_be_framed(texts, self.cursor.body),
         });
         Ok(())
     }
 
     fn block_kind(&mut self) -> Result<BlockKind, Fault> {
+        if self.cursor.skip_text(br#""tool_result""#) {
+            return Ok(BlockKind::Result);
+        }
+        if self.cursor.skip_text(br#""tool_use""#) {
+            return Ok(BlockKind::Call);
+        }
         let body = self.cursor.body;
         Ok(match self.cursor.text()? {
             Some(kind) if kind.is(b"tool_result", body) => BlockKind::Result,
@@ -165,7 +275,7 @@ impl Elements<'_> {
         let mut has_next = self.cursor.has_first(b'}');
         while has_next {
             let name = self.cursor.name()?;
-            if self.name_of(&name) == Field::Type {
+            if Field::of(&name, self.cursor.body) == Field::Type {
                 let kind = self.cursor.text()?;
                 is_for_code =
                     kind.is_some_and(|kind| is_code_caller(&text_of(kind, self.cursor.body)));
@@ -177,17 +287,29 @@ impl Elements<'_> {
         Ok(is_for_code)
     }
 
+    /// Reads a content that is a string.
+    #[inline]
+    fn text_content(&mut self) -> Result<Content, Fault> {
+        let start = self.cursor.at;
+        let first_text = self.texts.len();
+        let text = self.cursor.long_string()?;
+        self.texts.push(text);
+        let end = self.cursor.at;
+        Ok(Content::Text(TextContent {
+            span: Span { start, end },
+            first_text,
+            texts: 1,
+            cache_control: None,
+        }))
+    }
+
     fn result_content(&mut self) -> Result<Content, Fault> {
         let start = self.cursor.at;
         let first_text = self.texts.len();
-        let mut cache_control = None;
-        match self.cursor.peek() {
-            b'"' => {
-                let text = self.cursor.string()?;
-                self.texts.push(text);
-            }
+        let cache_control = match self.cursor.peek() {
+            b'"' => return self.text_content(),
             b'[' => match self.text_blocks()? {
-                Some(found) => cache_control = found.cache_control,
+                Some(found) => found.cache_control,
                 None => return Ok(Content::NotText),
             },
             _ => {
@@ -198,7 +320,7 @@ impl Elements<'_> {
                     Content::Absent
                 });
             }
-        }
+        };
         let end = self.cursor.at;
         Ok(Content::Text(TextContent {
             span: Span { start, end },
@@ -233,10 +355,9 @@ impl Elements<'_> {
         let mut is_text = false;
         let mut text = None;
         let mut own_cache_control = None;
-        let mut has_next = self.cursor.has_first(b'}');
-        while has_next {
-            let name = self.cursor.name()?;
-            match self.name_of(&name) {
+        let mut members = 0;
+        while let Some(field) = self.next_field(Shape::TextBlock, &mut members)? {
+            match field {
                 Field::Type => {
                     let kind = self.cursor.text()?;
                     is_text = kind.is_some_and(|kind| kind.is(b"text", self.cursor.body));
@@ -250,7 +371,6 @@ impl Elements<'_> {
                 }
                 _ => self.cursor.skip_value()?,
             }
-            has_next = self.cursor.has_next(b'}')?;
         }
         *cache_control = own_cache_control.or(*cache_control);
         self.texts.extend(text);

@@ -20,6 +20,33 @@ impl Span {
     }
 }
 
+/// From a place in one body to the same place in another one.
+#[derive(Clone, Copy)]
+pub(super) struct Shift(isize);
+
+impl Shift {
+    pub(super) const fn between(before: usize, now: usize) -> Self {
+        Self(now.wrapping_sub(before).cast_signed())
+    }
+
+    pub(super) const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) const fn of(self, place: usize) -> usize {
+        place.wrapping_add_signed(self.0)
+    }
+}
+
+impl Span {
+    pub(super) const fn moved_by(self, shift: Shift) -> Self {
+        Self {
+            start: shift.of(self.start),
+            end: shift.of(self.end),
+        }
+    }
+}
+
 /// What stands between the quotes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextSpan {
@@ -30,6 +57,22 @@ pub struct TextSpan {
 }
 
 impl TextSpan {
+    pub(super) const fn moved_by(self, shift: Shift) -> Self {
+        Self {
+            span: self.span.moved_by(shift),
+            has_escapes: self.has_escapes,
+        }
+    }
+
+    /// Whether both texts of a body are the same, as far as that can be told by their bytes alone.
+    #[inline]
+    pub(super) fn is_surely(&self, other: Self, body: &[u8]) -> bool {
+        self.span == other.span
+            || (!self.has_escapes
+                && !other.has_escapes
+                && self.span.of(body) == other.span.of(body))
+    }
+
     /// Tells whether the text is `expected`.
     pub(super) fn is(&self, expected: &[u8], body: &[u8]) -> bool {
         let raw = self.span.of(body);
@@ -85,9 +128,32 @@ impl<'a> Cursor<'a> {
         fail(problem, self.at)
     }
 
+    /// Steps over what begins here if it is `text`.
+    #[inline]
+    pub(super) fn skip_text<const BYTES: usize>(&mut self, text: &[u8; BYTES]) -> bool {
+        let here = self.body.get(self.at..).and_then(<[u8]>::first_chunk);
+        let is_here = here == Some(text);
+        self.at += if is_here { BYTES } else { 0 };
+        is_here
+    }
+
     /// Steps over the string that begins here.
     #[inline]
     pub(super) fn string(&mut self) -> Result<TextSpan, Fault> {
+        let start = self.at + 1;
+        let Some(end) = skip::find_near_end(self.body, start) else {
+            return self.long_string();
+        };
+        self.at = end + 1;
+        Ok(TextSpan {
+            span: Span { start, end },
+            has_escapes: false,
+        })
+    }
+
+    /// Does what [`string`](Self::string) does where that is as a rule no short one.
+    #[inline(never)]
+    pub(super) fn long_string(&mut self) -> Result<TextSpan, Fault> {
         let start = self.at + 1;
         let Some(found) = skip::find_end(self.body, start) else {
             return Err(skip::diagnose(self.body, start).into());

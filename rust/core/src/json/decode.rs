@@ -22,6 +22,9 @@ const BLOCK_BYTES: usize = 64;
 /// Decoded text is hashed whenever so much of it has come together: it is still in the cache then.
 const PIECE_BYTES: usize = 1 << 12;
 
+/// Texts with fewer bytes are decoded at once, in less room.
+const SHORT_BYTES: usize = 1 << 9;
+
 /// Looked at together while text is decoded.
 const STEP_BYTES: usize = 16;
 
@@ -45,9 +48,24 @@ const fn unescaped(letter: u8) -> u8 {
     BY_LETTER[letter as usize]
 }
 
+/// Whether [`decode_pieces`] gives the text as one piece.
+pub(super) const fn is_one_piece(raw: &[u8]) -> bool {
+    raw.len() < PIECE_BYTES - BLOCK_BYTES
+}
+
 /// Decodes piece by piece. A piece may end inside a character.
-pub(super) fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
-    let mut piece = [0; PIECE_BYTES + BLOCK_BYTES];
+pub(super) fn decode_pieces(raw: &[u8], take: impl FnMut(&[u8])) {
+    if raw.len() < SHORT_BYTES {
+        // Not even the room for a piece is worth to be made ready.
+        decode_in(&mut [0; SHORT_BYTES + 2 * BLOCK_BYTES], raw, take);
+    } else {
+        decode_in(&mut [0; PIECE_BYTES + BLOCK_BYTES], raw, take);
+    }
+}
+
+/// Decodes piece by piece, each in `piece`, which has room for a block more than those have.
+fn decode_in(piece: &mut [u8], raw: &[u8], mut take: impl FnMut(&[u8])) {
+    let piece_bytes = piece.len() - BLOCK_BYTES;
     let mut size = 0;
     let mut rest = raw;
     let has_blocks = machine::has_blocks();
@@ -55,7 +73,7 @@ pub(super) fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
         let (read, written) = machine::decode_blocks(rest, &mut piece[size..]);
         rest = &rest[read..];
         size += written;
-        if size >= PIECE_BYTES - BLOCK_BYTES {
+        if size >= piece_bytes - BLOCK_BYTES {
             take(&piece[..size]);
             size = 0;
         } else if rest.len() >= BLOCK_BYTES {
@@ -65,6 +83,14 @@ pub(super) fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
             size += escape.size;
             rest = escape.rest;
         }
+    }
+    if has_blocks && !rest.is_empty() {
+        let mut block = [b' '; BLOCK_BYTES];
+        block[..rest.len()].copy_from_slice(rest);
+        let (read, written) = machine::decode_blocks(&block, &mut piece[size..]);
+        let padding = read.saturating_sub(rest.len());
+        rest = &rest[read - padding..];
+        size += written - padding;
     }
     while let Some(step) = rest.first_chunk::<STEP_BYTES>() {
         // The whole step is copied, and what does not belong there is overwritten next: copies of
@@ -87,7 +113,7 @@ pub(super) fn decode_pieces(raw: &[u8], mut take: impl FnMut(&[u8])) {
                 rest = escape.rest;
             }
         }
-        if size >= PIECE_BYTES - STEP_BYTES {
+        if size >= piece_bytes - STEP_BYTES {
             take(&piece[..size]);
             size = 0;
         }

@@ -1,6 +1,6 @@
 //! Whole bodies: which form they have, and where their messages stand.
 
-use super::cursor::{Cursor, TextSpan};
+use super::cursor::{Cursor, Shift, TextSpan};
 use super::element::Elements;
 use super::error::{Fault, JsonError, Problem};
 use super::event::{Event, ResultSpan};
@@ -48,6 +48,8 @@ pub struct Scan {
     pub(super) form: Form,
     /// Whether an object stands first that has `messages`, in whatever form.
     pub(super) begins_as_body: bool,
+    /// Where the first element begins, if there is one.
+    pub(super) first_at: usize,
     /// One for each element.
     pub(super) marks: Vec<Mark>,
     pub(super) events: Vec<Event>,
@@ -64,24 +66,23 @@ impl Scan {
     ///
     /// It is malformed, or holds no messages.
     pub fn of(body: &[u8]) -> Result<Self, JsonError> {
-        scan_all(body).map_err(|error| error.within(body))
+        let (scan, _) = scan_all(body, None).map_err(|error| error.within(body))?;
+        Ok(scan)
     }
 
     /// Scans a body that may go on from an earlier one. What both have in common, from their
-    /// beginning on, is not looked at again; of the results of the earlier one the others are left.
+    /// beginning or that of their messages on, is not looked at again; of the results of the
+    /// earlier one the others are left.
     ///
     /// # Errors
     ///
     /// Those of [`of`](Self::of).
     pub fn after(self, earlier_body: &[u8], body: &[u8]) -> Result<(Self, Leftover), JsonError> {
-        let Some(start) = resume::find_start(body, earlier_body, &self) else {
-            let leftover = Leftover {
-                first: 0,
-                results: self.results,
-            };
-            return Ok((Self::of(body)?, leftover));
+        let done = match resume::find_start(body, earlier_body, &self) {
+            Some(start) => scan_on(body, self, &start),
+            None => scan_all(body, Some((self, earlier_body))),
         };
-        scan_on(body, self, &start).map_err(|error| error.within(body))
+        done.map_err(|error| error.within(body))
     }
 
     /// What was met, in order.
@@ -100,6 +101,13 @@ impl Scan {
     #[must_use]
     pub const fn reused_results(&self) -> usize {
         self.reused_results
+    }
+
+    /// The same scan as one that took over so many results.
+    #[cfg(test)]
+    pub(super) fn reusing(mut self, reused_results: usize) -> Self {
+        self.reused_results = reused_results;
+        self
     }
 
     /// The texts of a result.
@@ -132,15 +140,18 @@ impl Leftover {
     }
 }
 
-fn scan_all(body: &[u8]) -> Result<Scan, Fault> {
+fn scan_all<'a>(
+    body: &'a [u8],
+    earlier: Option<(Scan, &'a [u8])>,
+) -> Result<(Scan, Leftover), Fault> {
     if body.starts_with(BYTE_ORDER_MARK) {
         return Err(JsonError::new(Problem::ByteOrderMark, 0).into());
     }
     let mut cursor = Cursor::new(body, 0);
     cursor.skip_blanks();
     match cursor.peek() {
-        b'[' => Scanner::new(cursor, Form::List).scan_list(false),
-        b'{' => Scanner::new(cursor, Form::Body).scan_body(false),
+        b'[' => Scanner::new(cursor, Form::List, earlier).scan_list(false),
+        b'{' => Scanner::new(cursor, Form::Body, earlier).scan_body(false),
         _ => {
             let start = cursor.at;
             cursor.skip_value()?;
@@ -152,35 +163,42 @@ fn scan_all(body: &[u8]) -> Result<Scan, Fault> {
 /// Goes on behind what an earlier scan has read.
 fn scan_on(body: &[u8], earlier: Scan, start: &resume::Start) -> Result<(Scan, Leftover), Fault> {
     let form = earlier.form;
-    let mut scanner = Scanner::new(Cursor::new(body, start.at), form);
-    let leftover = scanner.take_over(earlier, start.elements);
-    let scan = match form {
+    let mut scanner = Scanner::new(Cursor::new(body, start.at), form, None);
+    let first_at = earlier.first_at;
+    scanner.take_over(earlier, start.elements, first_at);
+    match form {
         Form::List => scanner.scan_list(true),
         Form::Body => scanner.scan_body(true),
         Form::Records => scanner.scan_records(),
-    };
-    Ok((scan?, leftover))
+    }
 }
 
 struct Scanner<'a> {
     form: Form,
     elements: Elements<'a>,
+    first_at: usize,
     marks: Vec<Mark>,
     /// The first thing that is well-formed and yet wrong.
     wrong: Option<JsonError>,
     has_messages: bool,
+    /// What was scanned before, with its bytes, as long as nothing of it is taken over.
+    earlier: Option<(Scan, &'a [u8])>,
     reused_results: usize,
+    leftover: Leftover,
 }
 
 impl<'a> Scanner<'a> {
-    fn new(cursor: Cursor<'a>, form: Form) -> Self {
+    fn new(cursor: Cursor<'a>, form: Form, earlier: Option<(Scan, &'a [u8])>) -> Self {
         Self {
             form,
             elements: Elements::new(cursor),
+            first_at: 0,
             marks: Vec::new(),
             wrong: None,
             has_messages: false,
+            earlier,
             reused_results: 0,
+            leftover: Leftover::default(),
         }
     }
 
@@ -188,12 +206,13 @@ impl<'a> Scanner<'a> {
         &mut self.elements.cursor
     }
 
-    /// Begins with the first elements of an earlier scan; gives the results of the others.
-    fn take_over(&mut self, earlier: Scan, elements: usize) -> Leftover {
+    /// Begins with the first elements of an earlier scan; the results of the others are left.
+    fn take_over(&mut self, earlier: Scan, elements: usize, first_at: usize) {
         let mark = elements.checked_sub(1).map(|last| earlier.marks[last]);
         let mark = mark.unwrap_or_default();
-        self.has_messages = earlier.begins_as_body;
+        self.has_messages |= earlier.begins_as_body;
         self.reused_results = mark.results;
+        self.first_at = first_at;
         self.marks = earlier.marks;
         self.marks.truncate(elements);
         let found = &mut self.elements;
@@ -204,14 +223,50 @@ impl<'a> Scanner<'a> {
         found.names = earlier.names;
         found.names.truncate(mark.names);
         found.results = earlier.results;
-        Leftover {
+        self.leftover = Leftover {
             first: mark.results,
             results: found.results.split_off(mark.results),
+        };
+        self.move_by(Shift::between(earlier.first_at, first_at));
+    }
+
+    /// Moves everything that was taken over.
+    fn move_by(&mut self, shift: Shift) {
+        if shift.is_none() {
+            return;
         }
+        for mark in &mut self.marks {
+            mark.end = shift.of(mark.end);
+        }
+        for result in &mut self.elements.results {
+            result.move_by(shift);
+        }
+        for text in &mut self.elements.texts {
+            *text = text.moved_by(shift);
+        }
+        self.elements.names.move_by(shift);
+    }
+
+    /// Takes over the messages that an earlier body begins with, too, wherever they stand in it;
+    /// the first of them begins here. Tells whether there are any.
+    fn take_over_messages(&mut self) -> bool {
+        let Cursor { body, at, .. } = self.elements.cursor;
+        let found = self.earlier.as_ref().map(|(earlier, earlier_body)| {
+            resume::count_elements(&body[at..], earlier_body, earlier)
+        });
+        let Some(elements @ 1..) = found else {
+            return false;
+        };
+        let Some((earlier, _)) = self.earlier.take() else {
+            return false;
+        };
+        self.take_over(earlier, elements, at);
+        self.elements.cursor.at = self.marks.last().map_or(at, |mark| mark.end);
+        true
     }
 
     /// Reads a list; `is_inside` if the cursor stands behind one of its elements.
-    fn scan_list(mut self, is_inside: bool) -> Result<Scan, Fault> {
+    fn scan_list(mut self, is_inside: bool) -> Result<(Scan, Leftover), Fault> {
         self.messages(is_inside)?;
         self.cursor().skip_blanks();
         if !self.cursor().is_at_end() {
@@ -221,7 +276,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads an object, which is a body if it has `messages` and nothing follows it.
-    fn scan_body(mut self, is_inside: bool) -> Result<Scan, Fault> {
+    fn scan_body(mut self, is_inside: bool) -> Result<(Scan, Leftover), Fault> {
         let mut has_next = if is_inside {
             self.messages(true)?;
             self.cursor().has_next(b'}')?
@@ -243,14 +298,16 @@ impl<'a> Scanner<'a> {
         }
         let mut cursor = Cursor::new(self.elements.cursor.body, 0);
         cursor.skip_blanks();
-        let mut records = Self::new(cursor, Form::Records);
+        let mut records = Self::new(cursor, Form::Records, self.earlier);
         records.has_messages = self.has_messages;
+        records.leftover = self.leftover;
         records.scan_records()
     }
 
     /// Reads objects to the end of the body.
-    fn scan_records(mut self) -> Result<Scan, Fault> {
+    fn scan_records(mut self) -> Result<(Scan, Leftover), Fault> {
         self.cursor().skip_blanks();
+        self.elements.expect();
         while !self.cursor().is_at_end() {
             self.element()?;
             self.cursor().skip_blanks();
@@ -281,6 +338,13 @@ impl<'a> Scanner<'a> {
         } else {
             self.cursor().has_first(b']')
         };
+        if has_next && !is_inside {
+            if self.take_over_messages() {
+                return self.messages(true);
+            }
+            self.elements.expect();
+            self.first_at = self.cursor().at;
+        }
         while has_next {
             self.element()?;
             has_next = self.cursor().has_next(b']')?;
@@ -307,19 +371,28 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Scan, Fault> {
-        match self.wrong {
-            Some(error) => Err(error.into()),
-            None => Ok(Scan {
-                form: self.form,
-                begins_as_body: self.has_messages,
-                marks: self.marks,
-                events: self.elements.events,
-                results: self.elements.results,
-                texts: self.elements.texts,
-                names: self.elements.names,
-                reused_results: self.reused_results,
-            }),
+    fn finish(self) -> Result<(Scan, Leftover), Fault> {
+        if let Some(error) = self.wrong {
+            return Err(error.into());
         }
+        let leftover = match self.earlier {
+            Some((earlier, _)) => Leftover {
+                first: 0,
+                results: earlier.results,
+            },
+            None => self.leftover,
+        };
+        let scan = Scan {
+            form: self.form,
+            begins_as_body: self.has_messages,
+            first_at: self.first_at,
+            marks: self.marks,
+            events: self.elements.events,
+            results: self.elements.results,
+            texts: self.elements.texts,
+            names: self.elements.names,
+            reused_results: self.reused_results,
+        };
+        Ok((scan, leftover))
     }
 }

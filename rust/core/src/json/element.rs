@@ -1,11 +1,17 @@
 //! One element of a message list: an API message, or a transcript record that wraps one.
 
 use super::block::{CallBlock, Met};
-use super::cursor::{Cursor, TextSpan};
+use super::cursor::{Cursor, Span, TextSpan};
 use super::error::Fault;
 use super::event::{Event, ResultSpan, TurnSpan};
 use super::field::Field;
+use super::members::{Members, Shape};
 use super::names::Names;
+use super::pattern::Patterns;
+
+/// A body has room for one result in so many bytes before more is asked for: what is never used of it
+/// takes no memory.
+const RESULT_BYTES: usize = 1 << 9;
 
 /// Who speaks, by what stands there.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -70,6 +76,8 @@ pub(super) struct Elements<'a> {
     pub(super) results: Vec<ResultSpan>,
     pub(super) texts: Vec<TextSpan>,
     pub(super) names: Names,
+    members: Members,
+    pub(super) patterns: Patterns,
     /// Of the element that is being read.
     pub(super) met: Vec<Met>,
     pub(super) calls: Vec<CallBlock>,
@@ -83,9 +91,70 @@ impl<'a> Elements<'a> {
             results: Vec::new(),
             texts: Vec::new(),
             names: Names::default(),
+            members: Members::new(),
+            patterns: Patterns::default(),
             met: Vec::new(),
             calls: Vec::new(),
         }
+    }
+
+    /// Makes room for what the body may hold.
+    pub(super) fn expect(&mut self) {
+        let results = self.cursor.body.len() / RESULT_BYTES;
+        self.events.reserve(2 * results);
+        self.results.reserve(results);
+        self.texts.reserve(results);
+    }
+
+    /// Steps over the name of the next member of an object, of which so many were read, and gives
+    /// it; steps over the end of the object if there is none.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "it is a few comparisons as a rule, and called once for each kind of object"
+    )]
+    pub(super) fn next_field(
+        &mut self,
+        shape: Shape,
+        members: &mut usize,
+    ) -> Result<Option<Field>, Fault> {
+        let member = *members;
+        *members += 1;
+        let Cursor { body, at, .. } = self.cursor;
+        if let Some(known) = self.members.get(shape, member)
+            && known.is_at(body, at)
+        {
+            self.cursor.at = at + known.length();
+            return Ok(Some(known.field()));
+        }
+        if member > 0 && self.cursor.peek() == b'}' {
+            self.cursor.at += 1;
+            return Ok(None);
+        }
+        self.read_field(shape, member)
+    }
+
+    /// Reads a name of which nothing is known, and remembers it.
+    #[inline(never)]
+    fn read_field(&mut self, shape: Shape, member: usize) -> Result<Option<Field>, Fault> {
+        let start = self.cursor.at;
+        let has_next = if member == 0 {
+            self.cursor.has_first(b'}')
+        } else {
+            self.cursor.has_next(b'}')?
+        };
+        if !has_next {
+            return Ok(None);
+        }
+        let name = self.cursor.name()?;
+        let body = self.cursor.body;
+        let field = Field::of(&name, body);
+        let text = Span {
+            start,
+            end: self.cursor.at,
+        };
+        self.members.set(shape, member, text.of(body), field);
+        Ok(Some(field))
     }
 
     /// Reads the object that begins here as an element of a message list.
@@ -95,10 +164,9 @@ impl<'a> Elements<'a> {
         self.met.clear();
         self.calls.clear();
         let first_result = self.results.len();
-        let mut has_next = self.cursor.has_first(b'}');
-        while has_next {
-            let name = self.cursor.name()?;
-            match self.name_of(&name) {
+        let mut members = 0;
+        while let Some(field) = self.next_field(Shape::Element, &mut members)? {
+            match field {
                 Field::Message => envelope.message = self.inner_message()?,
                 Field::Type => {
                     (envelope.kind, envelope.has_kind) = self.kind()?;
@@ -110,7 +178,6 @@ impl<'a> Elements<'a> {
                 Field::AgentId => envelope.agent_id = self.cursor.text()?,
                 other => self.message_field(other, &mut own)?,
             }
-            has_next = self.cursor.has_next(b'}')?;
         }
         match self.emit(&own, &envelope, message_index) {
             Some(counted) => self.emit_results(&counted, first_result, message_index),
@@ -119,22 +186,15 @@ impl<'a> Elements<'a> {
         Ok(())
     }
 
-    pub(super) fn name_of(&self, name: &TextSpan) -> Field {
-        Field::of(name, self.cursor.body)
-    }
-
     fn inner_message(&mut self) -> Result<Option<Message>, Fault> {
         if self.cursor.peek() != b'{' {
             self.cursor.skip_value()?;
             return Ok(None);
         }
         let mut message = Message::default();
-        let mut has_next = self.cursor.has_first(b'}');
-        while has_next {
-            let name = self.cursor.name()?;
-            let name = self.name_of(&name);
-            self.message_field(name, &mut message)?;
-            has_next = self.cursor.has_next(b'}')?;
+        let mut members = 0;
+        while let Some(field) = self.next_field(Shape::Message, &mut members)? {
+            self.message_field(field, &mut message)?;
         }
         Ok(Some(message))
     }
@@ -153,6 +213,12 @@ impl<'a> Elements<'a> {
     fn kind(&mut self) -> Result<(Role, bool), Fault> {
         if self.cursor.peek() != b'"' {
             return Ok((Role::Absent, self.cursor.is_something()?));
+        }
+        if self.cursor.skip_text(br#""user""#) {
+            return Ok((Role::User, true));
+        }
+        if self.cursor.skip_text(br#""assistant""#) {
+            return Ok((Role::Assistant, true));
         }
         let text = self.cursor.string()?;
         let body = self.cursor.body;
@@ -211,7 +277,7 @@ impl<'a> Elements<'a> {
                 );
                 self.events.push(Event::Assistant(turn));
                 let calls = self.calls[first..end].iter();
-                let calls = calls.map(|call| Event::Call(call.number(&mut number)));
+                let calls = calls.map(|call| Event::Call(call.number(&mut self.names, body)));
                 self.events.extend(calls);
                 None
             }
@@ -238,7 +304,7 @@ impl<'a> Elements<'a> {
                 Met::Result => {
                     let result = &mut self.results[next];
                     result.message_index = message_index;
-                    result.name = self.names.number(result.tool_use_id, body);
+                    result.name = self.names.number_result(result.tool_use_id, body);
                     next += 1;
                     Event::Result(next - 1)
                 }

@@ -1,6 +1,6 @@
 //! What a scan meets, as spans of the body.
 
-use super::cursor::{Span, TextSpan};
+use super::cursor::{Shift, Span, TextSpan};
 use super::names::Name;
 use crate::collect::SkipReason;
 
@@ -51,6 +51,14 @@ pub struct ResultSpan {
     pub has_toolset: bool,
     /// Whether its text begins with `<`: other text is no reference.
     pub may_be_framed: bool,
+}
+
+impl ResultSpan {
+    pub(super) fn move_by(&mut self, shift: Shift) {
+        self.tool_use_id = self.tool_use_id.moved_by(shift);
+        self.content = self.content.moved_by(shift);
+        self.cache_control = self.cache_control.map(|span| span.moved_by(shift));
+    }
 }
 
 /// What a scan meets, in order.

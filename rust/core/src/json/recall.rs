@@ -42,7 +42,10 @@ pub fn recall(scan: &Scan, body: &[u8], earlier: Option<Earlier<'_>>) -> Recalle
             origins: Vec::new(),
         };
     };
-    let mut recalled = Recalled::default();
+    let mut recalled = Recalled {
+        fingerprints: Vec::with_capacity(results.len()),
+        origins: Vec::with_capacity(results.len()),
+    };
     let mut memory = Memory::new(earlier);
     for (index, result) in results.iter().enumerate() {
         let origin = memory.find(index, result, body);

@@ -29,6 +29,16 @@ pub(super) fn find_start(body: &[u8], earlier_body: &[u8], earlier: &Scan) -> Op
     })
 }
 
+/// Counts the elements of an earlier body that `rest` begins with; the first of them begins there.
+pub(super) fn count_elements(rest: &[u8], earlier_body: &[u8], earlier: &Scan) -> usize {
+    if earlier.form != Form::Body {
+        return 0;
+    }
+    let earlier_rest = earlier_body.get(earlier.first_at..).unwrap_or_default();
+    let end = earlier.first_at + common_prefix_bytes(rest, earlier_rest);
+    earlier.marks.partition_point(|mark| mark.end <= end)
+}
+
 fn common_prefix_bytes(one: &[u8], other: &[u8]) -> usize {
     let steps = one.chunks(STEP_BYTES).zip(other.chunks(STEP_BYTES));
     let same_steps = steps.take_while(|(one, other)| one == other);

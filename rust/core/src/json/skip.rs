@@ -14,16 +14,15 @@ mod masks;
 mod machine {
     //! Any other machine.
 
-    use super::masks::Masks;
-    use super::{End, find_end_by};
+    pub(super) use super::find_end_portably as find_end;
 
-    pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
-        find_end_by(body, start, Masks::portable)
+    pub(super) const fn find_near_end(_body: &[u8], _start: usize) -> Option<usize> {
+        None
     }
 }
 
 use super::error::{JsonError, Problem};
-use masks::{BLOCK_BYTES, Masks};
+use masks::{BLOCK_BYTES, Block, Masks};
 
 /// Where a string ends, and what was seen on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,58 +42,109 @@ pub(super) fn find_end(body: &[u8], start: usize) -> Option<End> {
     machine::find_end(body, start)
 }
 
-/// The loop over blocks; `masks_of` is the part that depends on the machine.
+/// Finds the closing quote of a string that has nothing special in it, if that is near: most names
+/// and ids end soon. `None` says nothing about the string.
+#[inline]
+pub(super) fn find_near_end(body: &[u8], start: usize) -> Option<usize> {
+    machine::find_near_end(body, start)
+}
+
+/// Looking at blocks that are inside of a string as a whole: what is rare is asked for once, at the
+/// end of the string, and not for each of them.
+struct Inside<S, A, R> {
+    /// Before the first block.
+    nothing: S,
+    /// Adds a block to those before it.
+    add: A,
+    /// Tells what they hold.
+    rare: R,
+}
+
+/// What some blocks hold anywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rare {
+    has_control: bool,
+    has_high: bool,
+}
+
+/// The loop over blocks; `masks_of` and `inside` are the parts that depend on the machine.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
     reason = "it is compiled once for each instruction set, inside a function that enables it"
 )]
-fn find_end_by(
+fn find_end_by<S: Copy>(
     body: &[u8],
     start: usize,
-    masks_of: impl Fn(&[u8; BLOCK_BYTES]) -> Masks,
+    masks_of: impl Fn(&Block) -> Masks,
+    inside: &Inside<S, impl Fn(S, &Block) -> S, impl Fn(S) -> Rare>,
 ) -> Option<End> {
-    let mut at = start;
+    let text = body.get(start..)?;
+    let (blocks, rest) = text.as_chunks();
+    let mut seen = inside.nothing;
     let mut carry = 0;
     let mut backslashes = 0;
-    let mut high = 0;
-    loop {
-        let rest = body.get(at..).unwrap_or_default();
-        let masks = match rest.first_chunk() {
-            Some(block) => masks_of(block),
-            None => masks_of(&padded(rest)?),
-        };
+    let mut last = None;
+    for (number, block) in blocks.iter().enumerate() {
+        let masks = masks_of(block);
         let escaped = escaped(masks.backslash, &mut carry);
-        let quotes = masks.quote & !escaped;
-        // Most blocks of a long string are inside of it as a whole.
-        let inside = if quotes == 0 {
-            u64::MAX
-        } else {
-            (quotes & quotes.wrapping_neg()).wrapping_sub(1)
-        };
-        let odd = escaped & !(masks.quote | masks.backslash | masks.letter_n);
-        if (masks.control | odd) & inside != 0
-            && (masks.control & inside != 0 || !are_known(rest, odd & inside))
-        {
+        if masks.quote & !escaped != 0 {
+            last = Some((number, masks, escaped));
+            break;
+        }
+        let odd = masks.odd(escaped);
+        if odd != 0 && !are_known(&text[number * BLOCK_BYTES..], odd) {
             return None;
         }
-        backslashes |= masks.backslash & inside;
-        high |= masks.high & inside;
-        if quotes != 0 {
-            return Some(End {
-                place: at + quotes.trailing_zeros() as usize,
-                has_escapes: backslashes != 0,
-                is_ascii: high == 0,
-            });
-        }
-        at += BLOCK_BYTES;
+        backslashes |= masks.backslash;
+        seen = (inside.add)(seen, block);
     }
+    let (number, masks, escaped) = if let Some(last) = last {
+        last
+    } else {
+        let masks = masks_of(&padded(rest)?);
+        (blocks.len(), masks, escaped(masks.backslash, &mut carry))
+    };
+    let at = number * BLOCK_BYTES;
+    let quotes = masks.quote & !escaped;
+    let before = (quotes & quotes.wrapping_neg()).wrapping_sub(1);
+    let odd = masks.odd(escaped) & before;
+    let rare = (inside.rare)(seen);
+    if quotes == 0
+        || rare.has_control
+        || masks.control & before != 0
+        || (odd != 0 && !are_known(&text[at..], odd))
+    {
+        return None;
+    }
+    Some(End {
+        place: start + at + quotes.trailing_zeros() as usize,
+        has_escapes: (backslashes | masks.backslash & before) != 0,
+        is_ascii: !rare.has_high && masks.high & before == 0,
+    })
+}
+
+/// [`find_end`] by the meaning of the words, on any machine.
+#[cfg(any(test, not(any(target_arch = "aarch64", target_arch = "x86_64"))))]
+fn find_end_portably(body: &[u8], start: usize) -> Option<End> {
+    let inside = Inside {
+        nothing: Rare::default(),
+        add: |seen: Rare, block: &Block| {
+            let masks = Masks::portable(block);
+            Rare {
+                has_control: seen.has_control || masks.control != 0,
+                has_high: seen.has_high || masks.high != 0,
+            }
+        },
+        rare: |seen| seen,
+    };
+    find_end_by(body, start, Masks::portable, &inside)
 }
 
 /// The last bytes of a body as a block; what is added means nothing in a string. `None` if there
 /// are none.
 #[inline(never)]
-fn padded(rest: &[u8]) -> Option<[u8; BLOCK_BYTES]> {
+fn padded(rest: &[u8]) -> Option<Block> {
     if rest.is_empty() {
         return None;
     }

@@ -17,7 +17,155 @@ fn forms() {
 const MESSAGE: &str =
     r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
 
+/// Members of a block, in all the forms that are told apart; `@` stands for what is another text in
+/// each block.
+const MEMBERS: [&str; 22] = [
+    r#""type":"tool_result""#,
+    r#""type": "tool_result""#,
+    r#""type":"tool_use""#,
+    r#""type":"te\u0078t""#,
+    r#""type":7"#,
+    r#""tool_use_id":"@""#,
+    r#""tool_use_id" :"@""#,
+    r#""tool_use_id":null"#,
+    r#""id":"@""#,
+    r#""id":[1]"#,
+    r#""content":"@""#,
+    r#""content": "@""#,
+    r#""content":"""#,
+    r#""content":null"#,
+    r#""content":[{"type":"text","text":"@"},{"type":"text","text":"@","cache_control":{}}]"#,
+    r#""content":[{"type":"image"}]"#,
+    r#""name":"Bash""#,
+    r#""name":"@""#,
+    r#""caller":{"type":"code_execution_1"}"#,
+    r#""toolset_name":"a""#,
+    r#""toolset_name":null"#,
+    r#""x":{"a":["}",1.5e3,"@"]}"#,
+];
+
+/// What a body holds, by its texts and not by their places.
+fn told(body: &str) -> Vec<String> {
+    let bytes = body.as_bytes();
+    let scan = Scan::of(bytes).unwrap();
+    let text = |name| {
+        names::JsonName::new(name, &scan.names, bytes)
+            .text()
+            .into_owned()
+    };
+    let events = scan.events().iter().filter_map(|event| match *event {
+        Event::Call(call) => Some(format!(
+            "call {:?} {:?} {}",
+            text(call.tool_use_id),
+            call.tool_name.map(text),
+            call.is_for_code
+        )),
+        Event::Result(index) => {
+            let result = &scan.results()[index];
+            let texts = scan.texts_of(result).iter();
+            let texts: Vec<_> = texts.map(|it| it.span.of(bytes)).collect();
+            Some(format!(
+                "result {:?} {:?} {:?} {texts:?} {:?} {}",
+                text(result.name),
+                text_of(result.tool_use_id, bytes),
+                result.content.of(bytes),
+                result.cache_control.map(|it| it.of(bytes)),
+                result.has_toolset,
+            ))
+        }
+        Event::Skipped(reason) => Some(format!("{reason:?}")),
+        Event::Assistant(_) | Event::User(_) => None,
+    });
+    events.collect()
+}
+
+fn message(role: &str, blocks: &[String]) -> String {
+    format!(r#"{{"role":"{role}","content":[{}]}}"#, blocks.join(","))
+}
+
+/// Blocks of which some look like those before, in what they have or in how they are written.
+fn blocks() -> impl Strategy<Value = Vec<String>> {
+    let usual = prop::sample::select(vec![
+        vec![
+            r#""type":"tool_result""#,
+            r#""tool_use_id":"@""#,
+            r#""content":"@""#,
+        ],
+        vec![
+            MEMBERS[14],
+            r#""tool_use_id":"@""#,
+            r#""type":"tool_result""#,
+        ],
+        vec![r#""type":"tool_use""#, r#""id":"@""#, r#""name":"Bash""#],
+        vec![],
+    ]);
+    let other = prop::collection::vec(prop::sample::select(MEMBERS.to_vec()), 0..4);
+    let layout = (usual, other, any::<bool>()).prop_map(|(usual, other, is_after)| {
+        if is_after {
+            [usual, other].concat()
+        } else {
+            [other, usual].concat()
+        }
+    });
+    let layouts = prop::collection::vec(layout, 1..4);
+    let block = (
+        any::<prop::sample::Index>(),
+        "[a-c]{1,2}|\\\\n|x{40}|é",
+        "|(, )",
+    );
+    (layouts, prop::collection::vec(block, 1..12)).prop_map(|(layouts, blocks)| {
+        let written = blocks.into_iter().map(|(layout, text, comma)| {
+            let comma = if comma.is_empty() { "," } else { ", " };
+            let members = layouts[layout.index(layouts.len())].join(comma);
+            format!("{{{}}}", members.replace('@', &text))
+        });
+        written.collect()
+    })
+}
+
 proptest! {
+    /// What is known of the blocks before says nothing else about a block than the block itself.
+    #[test]
+    fn blocks_alike_are_read_as_each_alone(
+        blocks in blocks(),
+        role in prop::sample::select(vec!["user", "assistant"]),
+    ) {
+        let together = told(&format!("[{}]", message(role, &blocks)));
+        let alone = blocks.iter().flat_map(|block| {
+            told(&format!("[{}]", message(role, std::slice::from_ref(block))))
+        });
+        prop_assert_eq!(together, alone.collect::<Vec<_>>());
+    }
+
+    /// Messages that stood in an earlier body are what they are without it, wherever they stood.
+    #[test]
+    fn what_stands_elsewhere_is_taken_over(
+        messages in prop::collection::vec(blocks(), 0..5),
+        kept in 0_usize..6,
+        beginnings in prop::array::uniform2(prop::sample::select(vec![
+            "", r#""model":"m","#, r#""a":{"messages":[1]}, "#, r#""messages":[{}],"#,
+        ])),
+        ends in prop::array::uniform2(prop::sample::select(vec![
+            "}", r#","x":1}"#, r#","messages":[]}"#, "}{}",
+        ])),
+    ) {
+        let messages: Vec<String> = messages.iter().enumerate().map(|(index, blocks)| {
+            message(["assistant", "user"][index % 2], blocks)
+        }).collect();
+        let shorter = &messages[..kept.min(messages.len())];
+        let write = |messages: &[String], at: usize| format!(
+            r#"{{{}"messages":[{}]{}"#, beginnings[at], messages.join(","), ends[at],
+        );
+        let (earlier, body) = (write(shorter, 0), write(&messages, 1));
+        let before = Scan::of(earlier.as_bytes()).unwrap();
+        let results = before.results().len();
+        let (scan, leftover) = before.after(earlier.as_bytes(), body.as_bytes()).unwrap();
+        prop_assert!(scan.reused_results() <= leftover.first());
+        prop_assert_eq!(leftover.first() + leftover.results().len(), results);
+        let fresh = Scan::of(body.as_bytes()).unwrap();
+        prop_assert_eq!(scan.reusing(0), fresh);
+    }
+
     /// Only the last content of the message that counts has results, and none takes those of others.
     #[test]
     fn results_of_other_contents_do_not_count(

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::cursor::TextSpan;
-use super::decode::decode_pieces;
+use super::decode::{self, decode_pieces};
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::size::count_chars;
 use crate::unit::{Measure, Unit};
@@ -70,6 +70,15 @@ pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
     {
         let raw = text.span.of(body);
         return Fingerprint::of(raw, count_chars(raw));
+    }
+    if let [text] = texts
+        && decode::is_one_piece(text.span.of(body))
+    {
+        let mut fingerprint = Fingerprint::of(&[], 0);
+        decode_pieces(text.span.of(body), |piece| {
+            fingerprint = Fingerprint::of(piece, count_chars(piece));
+        });
+        return fingerprint;
     }
     let mut fingerprinter = Fingerprinter::new();
     for text in texts {

@@ -48,25 +48,31 @@ pub(super) fn decode_blocks(raw: &[u8], room: &mut [u8]) -> (usize, usize) {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,popcnt")]
 fn decode_by_avx512(raw: &[u8], room: &mut [u8]) -> (usize, usize) {
+    let (blocks, _) = raw.as_chunks();
     let (mut read, mut written) = (0, 0);
-    while let Some(block) = raw.get(read..).and_then(<[u8]>::first_chunk::<BLOCK_BYTES>)
-        && let Some(place) = room.get_mut(written..)
-        && let Some(place) = place.first_chunk_mut::<BLOCK_BYTES>()
-    {
-        let decoded = decode_block(block);
-        let kept = if decoded.end == BLOCK_BYTES {
-            decoded.kept
-        } else {
-            decoded.kept & ((1 << decoded.end) - 1)
+    // 1 if the last byte was a backslash that belongs to the next one.
+    let mut is_cut = 0;
+    for block in blocks {
+        let Some(place) = room.get_mut(written..).and_then(<[u8]>::first_chunk_mut) else {
+            break;
+        };
+        let decoded = decode_block(block, &mut is_cut);
+        let end = decoded.points.trailing_zeros();
+        let kept = match end {
+            u64::BITS => decoded.kept,
+            _ => decoded.kept & ((1 << end) - 1),
         };
         *place = as_bytes(_mm512_maskz_compress_epi8(kept, decoded.bytes));
-        read += decoded.end;
         written += kept.count_ones() as usize;
-        if decoded.is_last {
+        read += end as usize;
+        if end < u64::BITS {
+            // The backslash before the letter is left, too.
+            is_cut = 1;
             break;
         }
     }
-    (read, written)
+    // What is left begins with a backslash, if anything was cut.
+    (read - usize::from(is_cut == 1), written)
 }
 
 /// A block with letters in the place of which something else stands.
@@ -74,24 +80,21 @@ struct Decoded {
     bytes: __m512i,
     /// Which bytes belong to the text.
     kept: u64,
-    /// How many bytes were read.
-    end: usize,
-    /// Whether an escape of a code point follows.
-    is_last: bool,
+    /// The letters of escapes of code points.
+    points: u64,
 }
 
-/// Decodes a block, which begins outside of escapes.
+/// Decodes a block; its first byte stands behind a backslash if `is_cut` is 1.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,popcnt")]
 #[expect(unsafe_code, reason = "bytes as a vector of the same size")]
-fn decode_block(block: &[u8; BLOCK_BYTES]) -> Decoded {
+fn decode_block(block: &[u8; BLOCK_BYTES], is_cut: &mut u64) -> Decoded {
     let same =
         |bytes, byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()));
     // SAFETY: both are 64 bytes, of which every value is valid.
     let raw = unsafe { transmute::<[u8; BLOCK_BYTES], __m512i>(*block) };
     let backslash = same(raw, b'\\');
-    let mut is_cut = 0;
-    let letters = escaped(backslash, &mut is_cut);
+    let letters = escaped(backslash, is_cut);
     let mut bytes = raw;
     let mut left = letters & !backslash & !same(raw, b'"');
     for (letter, byte) in LETTERS {
@@ -102,17 +105,10 @@ fn decode_block(block: &[u8; BLOCK_BYTES]) -> Decoded {
         bytes = _mm512_mask_blend_epi8(found, bytes, _mm512_set1_epi8(byte.cast_signed()));
         left &= !found;
     }
-    let points = left & same(raw, b'u');
-    let end = match points {
-        // A backslash at the end is left to the next block.
-        0 => BLOCK_BYTES - usize::from(is_cut == 1),
-        _ => points.trailing_zeros() as usize - 1,
-    };
     Decoded {
         bytes,
         kept: !(backslash & !letters),
-        end,
-        is_last: points != 0,
+        points: left & same(raw, b'u'),
     }
 }
 
