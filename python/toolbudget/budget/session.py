@@ -176,6 +176,7 @@ class Session(Compaction, Streams, Reading):
         with lock.given_back_on_failure():
             journal = home.open_journal(settings, log, lock)
             journal.apply_records(log.load())
+            journal.ledger.adopted.take()  # nothing has been sent by this object yet
             if log.skipped:
                 logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
             keeps_history = settings.unrecorded == "history"
