@@ -8,6 +8,7 @@ from toolbudget._core.pure.shape import field, read_message, text_field
 from toolbudget.budget.clearing import OldResult
 from toolbudget.errors import InvalidMessageError
 from toolbudget.pipeline.difference import starts_among
+from toolbudget.pipeline.other_formats import refuse_other_formats
 from toolbudget.pipeline.validity import halves
 
 if TYPE_CHECKING:
@@ -31,8 +32,10 @@ def read_rounds(messages: Sequence[Any]) -> Rounds:
     """Find the rounds: an answer of the model, with the results and words that follow it.
 
     Raises:
-        InvalidMessageError: The messages are of several chains; one cut cannot fit them all.
+        InvalidMessageError: The messages are of several chains, which one cut cannot fit, or one is
+            of another format, whose results a cut would lose.
     """
+    refuse_other_formats(messages)
     read = [read_message(element, index) for index, element in enumerate(messages)]
     chains = {message.chain for message in read if message is not None}
     if len(chains) > 1:
