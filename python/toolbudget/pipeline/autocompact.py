@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.pipeline.checks import check_callable, check_count
 from toolbudget.pipeline.cutting import Cut, cut_out, earlier_edits
@@ -131,10 +131,10 @@ class Autocompact:
             if inspect.iscoroutinefunction(self.summarise):
                 summary: object = await self.summarise(messages)
             else:
-                summary = await asyncio.to_thread(self.summarise, messages)
+                summary = await in_thread(self.summarise, messages)
                 if inspect.isawaitable(summary):
                     summary = await summary
-        return await asyncio.to_thread(self._replace, context, plan, summary)
+        return await in_thread(self._replace, context, plan, summary)
 
     def _plan(self, context: TurnContext, *, is_forced: bool = False) -> _Plan | None:
         session, check, messages = context.session, context.check, context.messages
