@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Autocompact", "SummaryError"]
 
 _LISTED_RESULTS: Final = 50
+_NO_ID: Final = "(without an id)"
 _HEADING: Final = (
     "This conversation goes on from an earlier one that became too long. It is summarised here:"
 )
@@ -194,7 +195,7 @@ def _text(summary: str, paths: Mapping[str, str]) -> str:
     if paths:
         shown = list(paths.items())[-_LISTED_RESULTS:]
         lines += ["", "Full outputs of its tools, by id of the call:"]
-        lines += [f"- {tool_use_id}: {path}" for tool_use_id, path in shown]
+        lines += [f"- {tool_use_id or _NO_ID}: {path}" for tool_use_id, path in shown]
         if len(paths) > len(shown):
             lines.append(f"and {len(paths) - len(shown)} older ones in the same place")
     return "\n".join(lines)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolbudget._core.pure.shape import field, read_message, text_field
+from toolbudget._core.pure.shape import field, is_mapping, read_message, text_field
 from toolbudget.budget.clearing import OldResult
 from toolbudget.errors import InvalidMessageError
+from toolbudget.messages.plain import clone
 from toolbudget.pipeline.difference import starts_among
 from toolbudget.pipeline.other_formats import refuse_other_formats
 from toolbudget.pipeline.validity import halves
@@ -64,7 +65,7 @@ def is_prompt(element: object, index: int) -> bool:
 
 
 def results_of(messages: Sequence[Any]) -> list[OldResult]:
-    """Return every result in messages that have an id."""
+    """Return every result in messages as it can be stored; the id of one without is empty."""
     found: list[OldResult] = []
     for index, element in enumerate(messages):
         message = read_message(element, index)
@@ -72,10 +73,17 @@ def results_of(messages: Sequence[Any]) -> list[OldResult]:
             continue
         blocks = message.content if isinstance(message.content, (list, tuple)) else ()
         for block in blocks:
-            tool_use_id = text_field(block, "tool_use_id")
-            if text_field(block, "type") == "tool_result" and tool_use_id is not None:
-                found.append(OldResult(tool_use_id, field(block, "content")))
+            if text_field(block, "type") == "tool_result":
+                tool_use_id = text_field(block, "tool_use_id") or ""
+                found.append(OldResult(tool_use_id, _storable(field(block, "content"))))
     return found
+
+
+def _storable(content: object) -> object:
+    """Give blocks that are a client's objects as the client would send them."""
+    if isinstance(content, (list, tuple)) and not all(map(is_mapping, content)):
+        return clone(content)
+    return content
 
 
 def _spanned(read: Sequence[Message | None]) -> list[bool]:
