@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from toolbudget import _core as core
+from toolbudget._threads import in_thread
 from toolbudget.budget.events import announce
 from toolbudget.budget.last_body import Output
 from toolbudget.budget.place import Place
@@ -79,7 +79,7 @@ class Bodies(Place):
 
     async def aenforce_json(self, body: bytes) -> bytes:
         """Do what :meth:`enforce_json` does without blocking the event loop."""
-        output, report = await asyncio.to_thread(self._enforce_json, body, _whole())
+        output, report = await in_thread(self._enforce_json, body, _whole())
         self._reports.set(report)
         return output
 
@@ -107,7 +107,7 @@ class Bodies(Place):
 
     async def aenforce_json_segments(self, body: bytes) -> list[bytes | memoryview]:
         """Do what :meth:`enforce_json_segments` does without blocking the event loop."""
-        output, report = await asyncio.to_thread(self._enforce_json, body, _segments())
+        output, report = await in_thread(self._enforce_json, body, _segments())
         self._reports.set(report)
         return output
 

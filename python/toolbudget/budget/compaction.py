@@ -10,6 +10,7 @@ from toolbudget.budget.requests import Requests
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolbudget.budget.adopted_changes import AdoptedChanges
     from toolbudget.budget.clearing import ClearedResults, OldResult
     from toolbudget.budget.context_edits import ContextEdit
 
@@ -22,12 +23,26 @@ class Compaction(Requests):
     @property
     def context_edits(self) -> tuple[ContextEdit, ...]:
         """What was cut out of the history so far, in the order in which it was."""
-        return self._engine.context_edits()
+        return self._engine.from_ledger(lambda ledger: tuple(ledger.edits))
 
     @property
     def collapse_snapshot(self) -> Mapping[str, Any] | None:
         """What a collapse stage last asked to be kept; ``None`` if nothing."""
-        return self._engine.collapse_snapshot()
+        return self._engine.from_ledger(lambda ledger: ledger.snapshot)
+
+    def take_adopted_changes(self) -> AdoptedChanges:
+        """Hand out once what another process has changed, so that it can be announced.
+
+        Its results and messages go out from now on as that process has recorded it, although this
+        one may have sent them in another form.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> session.take_adopted_changes().edits
+            []
+        """
+        return self._engine.from_ledger(lambda ledger: ledger.adopted.take())
 
     def reapply(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Put in again what was replaced or cleared before; nothing is decided or written.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.history import HistoryMode
     from toolbudget.budget.journal import Journal
     from toolbudget.budget.last_body import Output
+    from toolbudget.budget.ledger import ContextLedger
     from toolbudget.budget.policy import Policy
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
@@ -308,6 +309,8 @@ class Engine:
         journal, redact = self._journal, self.policy.redact
         with self._deciding():
             journal.change_context(lambda: plan_clearing(journal, results, outcome, redact))
+            # The caller announces these, whoever was the first to clear them.
+            journal.ledger.adopted.texts.difference_update(outcome.texts.values())
         return outcome
 
     def store_results(self, results: Sequence[OldResult]) -> dict[str, str]:
@@ -329,15 +332,10 @@ class Engine:
         with self._deciding():
             self._journal.change_context(lambda: ledger.change(edit, snapshot, known_edits))
 
-    def context_edits(self) -> tuple[ContextEdit, ...]:
-        """Return what was cut out of the history so far."""
+    def from_ledger(self, read: Callable[[ContextLedger], _Made]) -> _Made:
+        """Return something of what is known beside the decisions."""
         with self._lock:
-            return tuple(self._journal.ledger.edits)
-
-    def collapse_snapshot(self) -> Mapping[str, Any] | None:
-        """Return what a collapse stage last asked to be kept."""
-        with self._lock:
-            return self._journal.ledger.snapshot
+            return read(self._journal.ledger)
 
     def withdraw(self) -> tuple[int, Failure | None]:
         """Take back what was kept for the last enforced list and no later group follows.

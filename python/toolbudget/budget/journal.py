@@ -81,7 +81,7 @@ class Journal:
         found = False
         for record in records:
             found = True
-            self.state.apply_record(record)
+            self.ledger.adopted.follow(record, self.state)
             self.ledger.note(record)
             self._files.note(record.replacements, record.inherited_from or self.session_id)
             self.is_begun_by_parent |= record.is_ours and record.inherited_from is not None

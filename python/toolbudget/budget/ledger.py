@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure import Fingerprint, Key
+from toolbudget.budget.adopted_changes import AdoptedChanges
 from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL, read_edits
 from toolbudget.budget.lineage import parts_of
 from toolbudget.errors import TranscriptError
@@ -63,6 +64,7 @@ class ContextLedger:
         self.edits: list[ContextEdit] = []
         self.snapshot: Mapping[str, Any] | None = None
         self.originals: dict[Key, ContentReplacementRecord] = {}
+        self.adopted = AdoptedChanges()
 
     def note(self, record: ParsedRecord) -> None:
         """Take over what one record says; one that is read again changes nothing."""
@@ -71,7 +73,8 @@ class ContextLedger:
         if not record.is_ours or EDITS not in record.raw:
             return
         for edit in read_edits(record.raw):
-            self._note_edit(edit)
+            if self._note_edit(edit):
+                self.adopted.edits.append(edit)
         entries = record.raw[EDITS]
         for entry in entries if isinstance(entries, list) else ():
             match entry:
@@ -124,6 +127,9 @@ class ContextLedger:
             key = Key(entry.tool_use_id, Fingerprint(entry.size, entry.hash))
             self.originals.setdefault(key, entry)
 
-    def _note_edit(self, edit: ContextEdit) -> None:
-        if edit not in self.edits:
-            self.edits.append(edit)
+    def _note_edit(self, edit: ContextEdit) -> bool:
+        """Take an edit over; tell whether it was not known."""
+        if edit in self.edits:
+            return False
+        self.edits.append(edit)
+        return True

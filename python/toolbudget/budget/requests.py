@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
+from toolbudget._threads import in_thread
 from toolbudget.budget.bodies import Bodies
 from toolbudget.budget.report import EnforcementReport
 
@@ -42,7 +42,7 @@ class Requests(Bodies):
 
     async def aenforce(self, messages: Sequence[Any]) -> list[Any]:
         """Do what :meth:`enforce` does without blocking the event loop."""
-        output, summary = await asyncio.to_thread(self._enforce, messages)
+        output, summary = await in_thread(self._enforce, messages)
         self._reports.set(summary)
         return output
 

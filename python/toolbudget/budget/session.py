@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import time
@@ -11,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
+from toolbudget._threads import in_thread
 from toolbudget.budget.compaction import Compaction
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.home import Home
@@ -176,6 +176,7 @@ class Session(Compaction, Streams, Reading):
         with lock.given_back_on_failure():
             journal = home.open_journal(settings, log, lock)
             journal.apply_records(log.load())
+            journal.ledger.adopted.take()  # nothing has been sent by this object yet
             if log.skipped:
                 logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
             keeps_history = settings.unrecorded == "history"
@@ -302,7 +303,7 @@ class Session(Compaction, Streams, Reading):
         A cancelled call still runs to its end in the background: a decision is whole or not at all.
         """
         call = partial(self._gate, block, tool_name, declared_limit, caller)
-        result, report = await asyncio.to_thread(call)
+        result, report = await in_thread(call)
         self._reports.set(report)
         return result
 
@@ -382,7 +383,7 @@ class Session(Compaction, Streams, Reading):
         traceback: TracebackType | None,
     ) -> None:
         """Close the session without blocking the event loop."""
-        await asyncio.to_thread(self.close)
+        await in_thread(self.close)
 
     def _gate(
         self,

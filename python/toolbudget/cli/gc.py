@@ -99,12 +99,15 @@ def _to_json(
 
     Keys: ``root``; ``done``, whether anything was to be removed; ``older_than_s``; ``removals``,
     each a session with ``reason`` (``age``, ``session-quota``, ``total-quota``) and, if done,
-    ``problem`` (null if it is gone); ``freed_bytes``; ``kept``, numbers of sessions by the reason
-    (``in-use``, ``young``, ``needed``, ``within-quota``, ``not-ours``, ``unreadable``);
-    ``kept_bytes``; ``over_bytes``, by how much what stays is over the total, null without one;
-    ``leftovers`` of an earlier clean-up.
+    ``gone``, whether nobody finds it any more, and ``problem`` (null if nothing is left of it);
+    ``freed_bytes``; ``kept``, numbers of sessions by the reason (``in-use``, ``young``, ``needed``,
+    ``within-quota``, ``not-ours``, ``unreadable``); ``kept_bytes``; ``over_bytes``, by how much
+    what stays is over the total, null without one; ``leftovers`` of an earlier clean-up.
     """
-    problems = {one.planned.summary.place.name: one.problem for one in done or ()}
+    outcomes = {
+        one.planned.summary.place.name: {"gone": one.is_gone, "problem": one.problem}
+        for one in done or ()
+    }
     gone = plan.removals if done is None else [one.planned for one in done if one.problem is None]
     freed_bytes = sum(one.summary.total_bytes for one in gone)
     left_bytes = plan.kept_bytes + plan.freed_bytes - freed_bytes
@@ -113,8 +116,7 @@ def _to_json(
         "done": done is not None,
         "older_than_s": plan.older_than_s,
         "removals": [
-            _removal_json(one, plan.now_s)
-            | ({} if done is None else {"problem": problems[one.summary.place.name]})
+            _removal_json(one, plan.now_s) | outcomes.get(one.summary.place.name, {})
             for one in plan.removals
         ],
         "freed_bytes": freed_bytes,

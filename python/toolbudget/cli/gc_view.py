@@ -13,7 +13,13 @@ from toolbudget.cli.wording import count, grouped, printable, shorten
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolbudget.storage.cleanup import CleanupPlan, KeptReason, RemovalReason, Removed
+    from toolbudget.storage.cleanup import (
+        CleanupPlan,
+        KeptReason,
+        PlannedRemoval,
+        RemovalReason,
+        Removed,
+    )
 
 __all__ = ["show_plan"]
 
@@ -36,18 +42,17 @@ _KEPT: Final[dict[KeptReason, str]] = {
 def show_plan(plan: CleanupPlan, done: Sequence[Removed] | None, *, max_bytes: int | None) -> None:
     """Print a table of what goes, what stays and why, and how to go on."""
     out = console()
-    problems = {one.planned.summary.place.name: one.problem for one in done or ()}
+    outcomes = {one.planned.summary.place.name: one for one in done or ()}
     if plan.removals:
         table, name_columns = session_table(out.width, "results", "size", "age", "why")
         for one in plan.removals[:_MAX_LISTED]:
-            problem = problems.get(one.summary.place.name)
             newest_s = one.summary.newest_s
             table.add_row(
                 Text(shorten(one.summary.place.name, name_columns)),
                 grouped(one.summary.stored_files),
                 format_size(one.summary.total_bytes),
                 age_words(plan.now_s - newest_s) if newest_s else "",
-                Text(f"stays: {problem}", "red") if problem else Text(_REASONS[one.reason]),
+                _outcome_text(one, outcomes.get(one.summary.place.name)),
             )
         out.print(table)
         if len(plan.removals) > _MAX_LISTED:
@@ -69,6 +74,13 @@ def show_plan(plan: CleanupPlan, done: Sequence[Removed] | None, *, max_bytes: i
         out.print(Text(f"  What stays is {over} over the total: none of it may go", "yellow"))
     if done is None and plan.removals:
         out.print(Text("  Nothing has been changed; --yes does it"))
+
+
+def _outcome_text(planned: PlannedRemoval, outcome: Removed | None) -> Text:
+    if outcome is None or outcome.problem is None:
+        return Text(_REASONS[planned.reason])
+    verb = "gone, but not deleted" if outcome.is_gone else "stays"
+    return Text(f"{verb}: {outcome.problem}", "red")
 
 
 def _verb(number: int) -> str:

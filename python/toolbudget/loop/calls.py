@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from toolbudget._core.pure.shape import field
+from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.messages.plain import shown
 from toolbudget.tools.definition import Tool
@@ -121,7 +122,7 @@ class Tools:
             if inspect.iscoroutinefunction(one.run):
                 output = _start(one, call)
             else:
-                output = await asyncio.to_thread(_start, one, call)
+                output = await in_thread(_start, one, call)
             if inspect.isawaitable(output):
                 output = await output
             result = _result(call, output)
@@ -166,17 +167,22 @@ def _result(call: Mapping[str, Any], output: object) -> Block:
     if isinstance(output, str):
         return {**_frame(call), "content": output}
     if isinstance(output, Mapping) and output.get("type") == "tool_result":
-        return {**_frame(call), **output, "tool_use_id": call["id"]}
+        return _sendable({**_frame(call), **output, "tool_use_id": call["id"]})
     if isinstance(output, Sequence) and not isinstance(output, (bytes, bytearray)):
         blocks = list(output)
         if all(isinstance(block, Mapping) for block in blocks):
-            json.dumps(blocks)  # what is no JSON can neither be sent nor recorded
-            return {**_frame(call), "content": blocks}
+            return _sendable({**_frame(call), "content": blocks})
     elif isinstance(output, ToolOutput):
         block = {**_frame(call), "content": output.text}
         return {**block, "is_error": True} if output.is_error else block
     kind = type(output).__name__
     raise TypeError(f"it gave back neither a text nor blocks, but {kind}: {shown(output)}")
+
+
+def _sendable(block: Block) -> Block:
+    """Return a block as it is; raise if it is no JSON, which can neither be sent nor recorded."""
+    json.dumps(block, allow_nan=False)
+    return block
 
 
 def _explained(call: Mapping[str, Any], error: BaseException) -> str:

@@ -12,6 +12,7 @@ from toolbudget._core.pure.shape import field, read_message, text_field
 from toolbudget.errors import ConfigError, InvalidMessageError, TranscriptError
 from toolbudget.messages.create import create_assistant_message, create_user_message
 from toolbudget.messages.plain import clone, shown
+from toolbudget.storage.records import encode_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -161,15 +162,22 @@ class Conversation:
             if self._session is None:
                 return
             self._unsaved.append(_marked(record, self._session))
+            self._save(self._session)
+
+    def _save(self, session: Session) -> None:
+        """Write down what is not written yet, as far as that is possible now."""
+        while self._unsaved:
             try:
-                transcript = self._session.transcript
-                while self._unsaved:
-                    if transcript is not None:
-                        transcript.append(self._unsaved[0])
-                    del self._unsaved[0]
+                transcript = session.transcript
+                if transcript is not None:
+                    transcript.append(self._unsaved[0])
             except TranscriptError as error:
                 _logger.warning("%d messages are not recorded: %s", len(self._unsaved), error)
                 self._on_failure(error)
+                if _can_be_written(self._unsaved[0]):
+                    return
+                # It never will be; what comes behind it must not wait for that.
+            del self._unsaved[0]
 
     def _place(self, record: Record) -> None:
         """Put a record where requests have it."""
@@ -215,6 +223,14 @@ def _marked(record: Record, session: Session) -> Record:
     if session.agent_id is not None:
         marks |= {"isSidechain": True, "agentId": session.agent_id}
     return {**record, **marks}
+
+
+def _can_be_written(record: Record) -> bool:
+    try:
+        encode_record(record)
+    except TranscriptError:
+        return False
+    return True
 
 
 def _plain(record: Mapping[str, Any]) -> Record:

@@ -8,6 +8,7 @@ import inspect
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
+from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError
 from toolbudget.loop.abort import Abort, AbortedError
 from toolbudget.loop.effects import AskModel, RunCalls, Work
@@ -111,7 +112,7 @@ class TaskDriver:
         if isinstance(effect, Work):
             if effect.acall is not None:
                 return await self._or_abort(effect.acall())
-            return await asyncio.to_thread(effect.call)
+            return await in_thread(effect.call)
         if isinstance(effect, RunCalls):
             await self._run(effect)
             return None
@@ -134,7 +135,7 @@ class TaskDriver:
         )
         if is_async:
             return await model(effect.request)
-        reply = await asyncio.to_thread(model, effect.request)
+        reply = await in_thread(model, effect.request)
         return await reply if inspect.isawaitable(reply) else reply
 
     async def _run(self, effect: RunCalls) -> None:
@@ -144,7 +145,7 @@ class TaskDriver:
                 done = await self._first_of(pending)
                 pending -= done
                 for task in done:
-                    await asyncio.to_thread(effect.deliver, task.result())
+                    await in_thread(effect.deliver, task.result())
         finally:
             await _cancel(pending)
 

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.shape import field, plain_text, text_field
 from toolbudget.continuation import check_token_budget, create_budget_tracker, parse_token_budget
+from toolbudget.messages.api import held_back_content, normalize_messages_for_api
 from toolbudget.messages.guards import is_tool_use_result_message
 from toolbudget.tokens._records import read_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from toolbudget.continuation import BudgetTracker, TurnBudget
 
-__all__ = ["NUDGE_ORIGIN", "replay_budget", "text_of"]
+__all__ = ["NUDGE_ORIGIN", "replay_budget", "text_of", "words_wait"]
 
 NUDGE_ORIGIN: Final = {"kind": "token_budget_continuation"}
 """The ``origin`` of the message that tells the model to go on."""
@@ -49,6 +50,15 @@ def replay_budget(
             turn_budget.snapshot_output_tokens_for_turn(parse_token_budget(text_of(message)))
             tracker = create_budget_tracker()
     return tracker
+
+
+def words_wait(records: Sequence[object]) -> bool:
+    """Tell whether a user's words stand behind a paused answer that the provider has gone on with.
+
+    The answer stands before them in a request, however late it came to its end.
+    """
+    request = normalize_messages_for_api(records)
+    return request[-1]["role"] == "user" or bool(held_back_content(records))
 
 
 def text_of(message: object) -> str:

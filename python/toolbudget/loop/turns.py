@@ -28,7 +28,7 @@ from toolbudget.loop.events import (
     ToolFinished,
 )
 from toolbudget.loop.model import read_response
-from toolbudget.loop.resume import NUDGE_ORIGIN, replay_budget, text_of
+from toolbudget.loop.resume import NUDGE_ORIGIN, replay_budget, text_of, words_wait
 from toolbudget.loop.usage import TokenUsage
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ class Run:
         if last["type"] != "assistant":
             return True
         self._last = last["message"]
+        self._has_words_waiting = words_wait(self._conversation.records)
         return (yield from self._goes_on(text_field(self._last, "stop_reason")))
 
     def _goes_on(self, stop_reason: str | None) -> Generator[Effect, Any, bool]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.pipeline.checks import check_callable, check_count
 from toolbudget.pipeline.cutting import Cut, cut_out, earlier_edits
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Autocompact", "SummaryError"]
 
 _LISTED_RESULTS: Final = 50
+_NO_ID: Final = "(without an id)"
 _HEADING: Final = (
     "This conversation goes on from an earlier one that became too long. It is summarised here:"
 )
@@ -131,10 +132,10 @@ class Autocompact:
             if inspect.iscoroutinefunction(self.summarise):
                 summary: object = await self.summarise(messages)
             else:
-                summary = await asyncio.to_thread(self.summarise, messages)
+                summary = await in_thread(self.summarise, messages)
                 if inspect.isawaitable(summary):
                     summary = await summary
-        return await asyncio.to_thread(self._replace, context, plan, summary)
+        return await in_thread(self._replace, context, plan, summary)
 
     def _plan(self, context: TurnContext, *, is_forced: bool = False) -> _Plan | None:
         session, check, messages = context.session, context.check, context.messages
@@ -194,7 +195,7 @@ def _text(summary: str, paths: Mapping[str, str]) -> str:
     if paths:
         shown = list(paths.items())[-_LISTED_RESULTS:]
         lines += ["", "Full outputs of its tools, by id of the call:"]
-        lines += [f"- {tool_use_id}: {path}" for tool_use_id, path in shown]
+        lines += [f"- {tool_use_id or _NO_ID}: {path}" for tool_use_id, path in shown]
         if len(paths) > len(shown):
             lines.append(f"and {len(paths) - len(shown)} older ones in the same place")
     return "\n".join(lines)

@@ -11,11 +11,12 @@ from toolbudget.pipeline.stage import StageResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from toolbudget.budget.report import EnforcementReport
     from toolbudget.pipeline.stage import StageName, TurnContext
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "first_with_text"]
 
 
 class Budget:
@@ -61,11 +62,15 @@ class Budget:
 
 def _first_seen_change(messages: Sequence[Any], report: EnforcementReport) -> int | None:
     """Return the first message with a new replacement of a result that has been in a request."""
-    new_texts = {entry.replacement for entry in report.newly_replaced}
-    if not new_texts:
+    return first_with_text(messages, {entry.replacement for entry in report.newly_replaced})
+
+
+def first_with_text(messages: Sequence[Any], texts: AbstractSet[str]) -> int | None:
+    """Return the first message that was in a request and holds a result of one of the texts."""
+    if not texts:
         return None
     for index in range(sent_messages(messages)):
         for result in results_of(messages[index : index + 1]):
-            if "".join(text_parts(result.content) or ()) in new_texts:
+            if "".join(text_parts(result.content) or ()) in texts:
                 return index
     return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolbudget.budget.context_edits import ContextEdit, span_digest
 from toolbudget.pipeline.host_form import host_message, is_instruction, stands_in
+from toolbudget.pipeline.other_formats import refuse_other_formats
 from toolbudget.pipeline.replay import last_answer_digest
 from toolbudget.pipeline.validity import check_stage_result
 
@@ -39,12 +40,14 @@ def cut_out(
     """Put a text in the place of messages, for this turn and every later one.
 
     Raises:
+        InvalidMessageError: A message that is to go is of another format.
         RefusedStageError: What is left could not be sent; nothing has been recorded.
         TranscriptError: It could not be recorded, or another process has cut the same history.
     """
     session = context.session
     assert session is not None  # noqa: S101 - a stage without a session cuts nothing out
     span = messages[cut.start : cut.end]
+    refuse_other_formats(span, first_index=cut.start)
     edit = ContextEdit(
         kind=cut.kind,
         start=cut.start,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError
 from toolbudget.pipeline.overflow import read_overflow
 from toolbudget.pipeline.stage import STAGE_ORDER, AsyncStage, RecoveringStage
@@ -141,7 +141,7 @@ class Pipeline:
                 if isinstance(stage, AsyncStage):
                     turn.accept(await stage.arun(turn.context))
                 else:
-                    turn.accept(await asyncio.to_thread(stage.run, turn.context))
+                    turn.accept(await in_thread(stage.run, turn.context))
             except Exception as error:  # noqa: BLE001 - a stage that fails is passed over
                 turn.pass_over(error)
         return turn.finish()
@@ -204,7 +204,7 @@ class Pipeline:
                 if arecover is not None:
                     turn.accept(await arecover(turn.context))
                 else:
-                    turn.accept(await asyncio.to_thread(recover, turn.context))
+                    turn.accept(await in_thread(recover, turn.context))
             except Exception as failure:  # noqa: BLE001 - a stage that fails is passed over
                 turn.pass_over(failure)
         return turn.finish() if turn.has_changed else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolbudget._core.pure.shape import read_message
 from toolbudget.budget.context_edits import message_digest, span_digest
+from toolbudget.pipeline.difference import sent_messages
 from toolbudget.pipeline.host_form import in_form_of
 
 if TYPE_CHECKING:
@@ -24,17 +25,27 @@ class Replay(NamedTuple):
     """How many edits met the messages that they stand for."""
     is_usage_stale: bool
     """Whether no answer has come since the last edit, so that the usage is about more."""
+    adopted_at: int | None
+    """Index of the first message that an edit of another process has put in another form."""
 
 
-def replay(messages: Sequence[Any], edits: Iterable[ContextEdit]) -> Replay:
+def replay(
+    messages: Sequence[Any], edits: Iterable[ContextEdit], adopted: Sequence[ContextEdit] = ()
+) -> Replay:
     """Put edits into a history, in the order in which they were made.
 
     An edit is about exactly the messages it was made for, at the place they had. If those are not
     there, because the host goes on with what it was given, or has gone back to an earlier point,
     it does nothing.
+
+    Args:
+        messages: The history.
+        edits: All edits.
+        adopted: Those of them that another process has made since the last request.
     """
     current: Sequence[Any] = messages
     applied = 0
+    adopted_at: int | None = None
     last: ContextEdit | None = None
     for edit in edits:
         last = edit
@@ -43,11 +54,13 @@ def replay(messages: Sequence[Any], edits: Iterable[ContextEdit]) -> Replay:
             continue
         if span_digest(current[edit.start : end]) != edit.digest:
             continue
+        if edit in adopted and edit.start < sent_messages(current):
+            adopted_at = edit.start if adopted_at is None else min(adopted_at, edit.start)
         put_in = (in_form_of(current[edit.start : end], one) for one in edit.messages)
         current = [*current[: edit.start], *put_in, *current[end:]]
         applied += 1
     is_stale = last is not None and last.last_answer == last_answer_digest(current)
-    return Replay(current, applied, is_stale)
+    return Replay(current, applied, is_stale, adopted_at)
 
 
 def last_answer_digest(messages: Sequence[Any]) -> str | None:

@@ -70,6 +70,8 @@ class PipelineResult:
         used_tokens: What is in the context, reported and estimated.
         check: How full that makes the window; ``None`` without a window.
         replayed_edits: How many edits of earlier turns were put in again.
+        adopted_at: Index of the first message that goes out in another form because another process
+            on the same session has cleared a result or cut the history; ``None`` if none does.
     """
 
     messages: list[Any]
@@ -77,16 +79,13 @@ class PipelineResult:
     used_tokens: int
     check: WindowCheck | None = None
     replayed_edits: int = 0
+    adopted_at: int | None = None
 
     @property
     def prefix_broken_at(self) -> int | None:
         """Index of the first message that goes out in another form than before, if one does."""
-        broken = [
-            report.prefix_broken_at
-            for report in self.reports
-            if report.prefix_broken_at is not None
-        ]
-        return min(broken, default=None)
+        places = (self.adopted_at, *(report.prefix_broken_at for report in self.reports))
+        return min((place for place in places if place is not None), default=None)
 
     @property
     def failures(self) -> tuple[StageReport, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolbudget._core.pure.shape import field, read_message, text_field
+from toolbudget._core.pure.shape import field, is_mapping, read_message, text_field
 from toolbudget.budget.clearing import OldResult
 from toolbudget.errors import InvalidMessageError
+from toolbudget.messages.plain import clone
 from toolbudget.pipeline.difference import starts_among
+from toolbudget.pipeline.other_formats import refuse_other_formats
 from toolbudget.pipeline.validity import halves
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ def read_rounds(messages: Sequence[Any]) -> Rounds:
     """Find the rounds: an answer of the model, with the results and words that follow it.
 
     Raises:
-        InvalidMessageError: The messages are of several chains; one cut cannot fit them all.
+        InvalidMessageError: The messages are of several chains, which one cut cannot fit, or one is
+            of another format, whose results a cut would lose.
     """
+    refuse_other_formats(messages)
     read = [read_message(element, index) for index, element in enumerate(messages)]
     chains = {message.chain for message in read if message is not None}
     if len(chains) > 1:
@@ -61,7 +65,7 @@ def is_prompt(element: object, index: int) -> bool:
 
 
 def results_of(messages: Sequence[Any]) -> list[OldResult]:
-    """Return every result in messages that have an id."""
+    """Return every result in messages as it can be stored; the id of one without is empty."""
     found: list[OldResult] = []
     for index, element in enumerate(messages):
         message = read_message(element, index)
@@ -69,10 +73,17 @@ def results_of(messages: Sequence[Any]) -> list[OldResult]:
             continue
         blocks = message.content if isinstance(message.content, (list, tuple)) else ()
         for block in blocks:
-            tool_use_id = text_field(block, "tool_use_id")
-            if text_field(block, "type") == "tool_result" and tool_use_id is not None:
-                found.append(OldResult(tool_use_id, field(block, "content")))
+            if text_field(block, "type") == "tool_result":
+                tool_use_id = text_field(block, "tool_use_id") or ""
+                found.append(OldResult(tool_use_id, _storable(field(block, "content"))))
     return found
+
+
+def _storable(content: object) -> object:
+    """Give blocks that are a client's objects as the client would send them."""
+    if isinstance(content, (list, tuple)) and not all(map(is_mapping, content)):
+        return clone(content)
+    return content
 
 
 def _spanned(read: Sequence[Message | None]) -> list[bool]:

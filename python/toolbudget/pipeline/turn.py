@@ -7,7 +7,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from toolbudget.budget.adopted_changes import AdoptedChanges
 from toolbudget.errors import ToolBudgetError
+from toolbudget.pipeline.budget_stage import first_with_text
 from toolbudget.pipeline.difference import difference_of, sent_messages
 from toolbudget.pipeline.idle import idle_seconds
 from toolbudget.pipeline.replay import Replay, last_answer_digest, replay
@@ -29,6 +31,8 @@ __all__ = ["Turn"]
 # Under which name a pipeline remembers the last answer whose usage is about more than is sent now,
 # and what is in the context beside the messages.
 _AFTER_CHANGE: Final = "after-change"
+# And what another process has changed and no finished turn has announced.
+_ADOPTED: Final = "adopted"
 _logger: Final = logging.getLogger("toolbudget")
 
 
@@ -65,6 +69,7 @@ class Turn:
         self._started_s = 0.0
         self._saved_tokens = 0
         self._has_changed = False
+        self._adopted_at: int | None = None
 
     def want(self, excess_tokens: int) -> None:
         """Say that the provider has refused the request, and by how much it was too long."""
@@ -129,6 +134,7 @@ class Turn:
         edits = self._put_earlier_in()
         context = self.context
         messages = context.messages
+        context.memory.pop(_ADOPTED, None)
         if self._has_changed:
             beside_tokens = context.used_tokens - self._estimate_tokens
             context.memory[_AFTER_CHANGE] = last_answer_digest(messages), beside_tokens
@@ -138,6 +144,7 @@ class Turn:
             used_tokens=context.used_tokens,
             check=context.check,
             replayed_edits=edits.applied,
+            adopted_at=self._adopted_at,
         )
 
     def _put_earlier_in(self) -> Replay:
@@ -148,18 +155,31 @@ class Turn:
         self._put_texts_in()
         edits = () if context.session is None else context.session.context_edits
         context.known_edits = len(edits)
-        done = self._replay = replay(context.messages, edits)
+        adopted = self._adopted()
+        done = self._replay = replay(context.messages, edits, adopted.edits)
         self._estimate_tokens += difference_of(context.messages, done.messages).added_tokens
         if done.applied:
             context.reports[:] = [
                 _moved(one, context.messages, done.messages) for one in context.reports
             ]
+        places = first_with_text(done.messages, adopted.texts), done.adopted_at
+        self._adopted_at = min((place for place in places if place is not None), default=None)
         context.messages = done.messages
         if self._given_tokens is not None:
             context.used_tokens = self._given_tokens
         else:
             context.used_tokens = self._used_tokens(is_usage_stale=done.is_usage_stale)
         return done
+
+    def _adopted(self) -> AdoptedChanges:
+        """Return what another process has changed since the last turn that came to its end."""
+        context = self.context
+        pending: AdoptedChanges = context.memory.setdefault(_ADOPTED, AdoptedChanges())
+        if context.session is not None:
+            new = context.session.take_adopted_changes()
+            pending.texts |= new.texts
+            pending.edits += new.edits
+        return pending
 
     def _put_texts_in(self) -> None:
         """Do what the budget does first, if there is none or it has failed: what was seen stays."""

@@ -23,7 +23,7 @@ from toolbudget.storage.session_lock import LOCK_NAME
 from toolbudget.storage.survey import summary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from toolbudget.storage._files import RemovingFileSystem
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         def __call__(self, *, parent: int) -> object: ...
 
 
-__all__ = ["NotRemovedError", "remove_session"]
+__all__ = ["NotDeletedError", "NotRemovedError", "remove_session"]
 
 _PREFIX: Final = ".trash-"
 """How a :data:`~toolbudget.storage._session_files.TRASH_NAME` begins."""
@@ -44,13 +44,18 @@ class NotRemovedError(Exception):
     """A session stays; the message says why."""
 
 
+class NotDeletedError(Exception):
+    """A session is gone from view, but not from the disk; the message is the OS's reason."""
+
+
 def remove_session(planned: SessionSummary, *, files: RemovingFileSystem) -> None:
     """Remove a session as it was looked at.
 
     Raises:
         NotRemovedError: It is in use, or has changed since.
         TranscriptError: Its records cannot be read.
-        OSError: Something cannot be moved or deleted. What was moved waits for the next clean-up.
+        NotDeletedError: It is out of sight, and waits for the next clean-up to be deleted.
+        OSError: Something cannot be moved.
     """
     place = planned.place
     with ExitStack() as cleanup:
@@ -64,11 +69,15 @@ def remove_session(planned: SessionSummary, *, files: RemovingFileSystem) -> Non
         if now.failures:
             raise NotRemovedError(now.failures[0])
         if now.is_foreign or now.has_unknown:
-            _remove_own(now, files)
+            _put_records_away(place, files)
+            try:
+                _remove_own(now, files)
+            except OSError as error:
+                raise _not_deleted(error) from error
             return
-        for name in (place.transcript.name, place.name):
-            _move_away(name, root, files, cleanup)
-        files.sync_directory(root)
+        moved = _move_away((place.transcript.name, place.name), root, files)
+        # When the lock is held no longer.
+        cleanup.callback(_delete, moved, root, files)
 
 
 def _lock(place: SessionPlace, root: int, files: RemovingFileSystem, cleanup: ExitStack) -> None:
@@ -107,18 +116,52 @@ class _OnFailure:
                 self._take_back()
 
 
-def _move_away(name: str, root: int, files: RemovingFileSystem, cleanup: ExitStack) -> None:
-    trash = f"{_PREFIX}{secrets.token_hex(8)}"
-    with suppress(FileNotFoundError):
-        files.replace(name, trash, parent=root)
-        # When both are out of the way, and the lock is held no longer.
-        cleanup.callback(remove_tree, trash, root, files)
+def _move_away(names: Sequence[str], root: int, files: RemovingFileSystem) -> list[str]:
+    """Move names out of sight, all or none; return what they are called now."""
+    moved: list[str] = []
+    with ExitStack() as take_back:
+        for name in names:
+            trash = f"{_PREFIX}{secrets.token_hex(8)}"
+            with suppress(FileNotFoundError):
+                files.replace(name, trash, parent=root)
+                take_back.callback(_put_back, trash, name, root, files)
+                moved.append(trash)
+        files.sync_directory(root)
+        take_back.pop_all()
+    return moved
+
+
+def _put_back(trash: str, name: str, root: int, files: RemovingFileSystem) -> None:
+    with suppress(OSError):
+        files.replace(trash, name, parent=root)
+
+
+def _delete(moved: Sequence[str], root: int, files: RemovingFileSystem) -> None:
+    """Delete what was moved, as far as it can be.
+
+    Raises:
+        NotDeletedError: Some of it is left.
+    """
+    failures: list[OSError] = []
+    for trash in moved:
+        try:
+            remove_tree(trash, root, files)
+        except OSError as error:
+            failures.append(error)
+    if failures:
+        raise _not_deleted(failures[0]) from failures[0]
+
+
+def _not_deleted(error: OSError) -> NotDeletedError:
+    return NotDeletedError(error.strerror or str(error))
 
 
 def _remove_own(summary: SessionSummary, files: RemovingFileSystem) -> None:
-    """Remove what is ours of a session whose folder another program, or somebody, uses too."""
+    """Remove what is ours of a session whose folder another program, or somebody, uses too.
+
+    Its records have been put away.
+    """
     place = summary.place
-    _put_records_away(place, files)
     located = _entries(place, files)
     recorded = _names_that_go(located, place, files) if summary.is_foreign else None
     # The records put away name what is still to go, and the lock tells the next run whose it is.

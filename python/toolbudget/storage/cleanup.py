@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from toolbudget.errors import ConfigError, TranscriptError
 from toolbudget.storage._files import POSIX, close_quietly
-from toolbudget.storage._removal import NotRemovedError, remove_session
+from toolbudget.storage._removal import NotDeletedError, NotRemovedError, remove_session
 from toolbudget.storage._session_files import TRASH_NAME
 from toolbudget.storage._session_places import sessions_of_root
 from toolbudget.storage._tree_removal import remove_tree
@@ -99,11 +99,15 @@ class Removed:
 
     Attributes:
         planned: The removal.
-        problem: Why the session stays after all; ``None`` if it is gone.
+        problem: Why the session stays after all, or why not all of it could be deleted; ``None`` if
+            there is nothing left of it.
+        is_gone: Whether nobody finds the session any more, though some of it may be on the disk:
+            that is for the next clean-up to delete.
     """
 
     planned: PlannedRemoval
     problem: str | None = None
+    is_gone: bool = False
 
 
 def plan_cleanup(
@@ -209,6 +213,8 @@ def carry_out(plan: CleanupPlan, *, files: RemovingFileSystem = POSIX) -> Iterat
             continue
         try:
             remove_session(summary, files=files)
+        except NotDeletedError as error:
+            yield Removed(planned, str(error), is_gone=True)
         except (NotRemovedError, TranscriptError) as error:
             needed |= summary.parents
             yield Removed(planned, str(error))
@@ -216,7 +222,7 @@ def carry_out(plan: CleanupPlan, *, files: RemovingFileSystem = POSIX) -> Iterat
             needed |= summary.parents
             yield Removed(planned, error.strerror or str(error))
         else:
-            yield Removed(planned)
+            yield Removed(planned, is_gone=True)
 
 
 class _Family:

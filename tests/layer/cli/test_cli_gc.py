@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 
 from toolbudget import Session
 from toolbudget.cli.sessions_view import age_words
+from toolbudget.storage._files import PosixFileSystem
 from toolbudget.storage.cleanup import plan_cleanup
 
 if TYPE_CHECKING:
@@ -90,6 +92,27 @@ class TestCleanUp:
         sessions[0].close()
         assert ran.code == 1
         assert "stays: it is in use" in ran.out
+
+    def test_what_is_out_of_sight_and_not_deleted_is_said_to_be_gone(
+        self, run: Callable[..., Ran], root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing of it stays in view; the bytes are not free yet, and that is a failure."""
+
+        def refuse(_files: object, _name: str, *, parent: int) -> None:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM), parent)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(PosixFileSystem, "unlink", refuse)
+            table = run("gc", root, "--older-than", "30d", "--yes")
+            told = json.loads(run("gc", root, "--older-than", "1d", "--yes", "--json").out)
+        assert table.code == 1
+        assert "gone, but not deleted: Operation not permitted" in table.out
+        [removal] = told["removals"]
+        assert (removal["name"], removal["gone"]) == ("recent", True)
+        assert (removal["problem"], told["freed_bytes"]) == ("Operation not permitted", 0)
+        assert [path.name[:7] for path in root.iterdir()] == [".trash-"] * 4
+        assert run("gc", root, "--older-than", "1d", "--yes").code == 0
+        assert list(root.iterdir()) == []
 
     @pytest.mark.parametrize("age", ["0", "0d", "-1d", "30", "nand", "infd", "1e9d", "", "d", "٣d"])
     def test_an_age_that_is_none(self, run: Callable[..., Ran], root: Path, age: str) -> None:

@@ -221,6 +221,34 @@ def test_words_behind_a_paused_answer_are_answered(*, is_async: bool) -> None:
     assert model.requests[-1].messages[-1]["content"] == [{"type": "text", "text": "Hurry."}]
 
 
+@pytest.mark.parametrize("kept", [2, 3, 4])
+def test_words_behind_a_paused_answer_are_found_after_a_kill(kept: int) -> None:
+    """Whichever of the answers was the last one recorded, the words are answered in the end."""
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    text = {"type": "text", "text": "Found."}
+    paused, again, ended = (
+        [search],
+        [found, {**search, "id": "s2"}],
+        [{**found, "tool_use_id": "s2"}, text],
+    )
+    reasons = ["pause_turn", "pause_turn", "end_turn"]
+    answers = [
+        {"role": "assistant", "content": content, "stop_reason": reason}
+        for content, reason in zip([paused, again, ended], reasons, strict=True)
+    ]
+    words = {"role": "user", "content": "Hurry."}
+    said = [{"role": "user", "content": "Search."}, answers[0], words, *answers[1:]]
+    replies: list[Any] = [
+        {"content": one["content"], "stop_reason": one["stop_reason"]} for one in answers[1:]
+    ][kept - 2 :]
+    model = ScriptedModel([*replies, "I hurry."])
+    loop = AgentLoop(model, messages=said[: kept + 1])
+    assert loop.run().text == "I hurry."
+    assert model.requests[-1].messages[-1]["content"] == [{"type": "text", "text": "Hurry."}]
+    assert AgentLoop(ScriptedModel([]), messages=loop.messages).run().text == "I hurry."
+
+
 def test_events_tell_the_run_in_order(session: Session) -> None:
     """Requests, answers, calls and results come as they happen, the end last."""
     events: list[LoopEvent] = []

@@ -138,7 +138,9 @@ def test_of_two_processes_the_first_one_cuts(tmp_path: Path) -> None:
     assert meanwhile.messages == history
     [failure] = meanwhile.failures
     assert "another process has cut the history" in str(failure.error)
-    assert second.run(history).messages == cut.messages
+    adopted = second.run(history)
+    assert (adopted.messages, adopted.prefix_broken_at) == (cut.messages, 1)
+    assert second.run(history).prefix_broken_at is None
     assert first.run(history).messages == cut.messages
     assert Pipeline([Budget()], session=opened(tmp_path)).run(history).messages == cut.messages
 

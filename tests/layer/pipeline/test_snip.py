@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -236,3 +237,34 @@ def test_what_the_host_told_the_model_stays(tmp_path: Path) -> None:
     assert "10 earlier rounds" in messages[1]["content"]
     session.close()
     assert Pipeline([], session=opened(tmp_path)).run(history).messages == messages
+
+
+@dataclass
+class TextBlock:
+    """A block as a client's library gives it."""
+
+    text: str
+    type: str = "text"
+
+
+@pytest.mark.parametrize("holds", ["objects", "no-id", "odd-id"])
+def test_a_result_in_any_form_is_stored_before_it_goes(tmp_path: Path, holds: str) -> None:
+    """What has no id, or blocks of a client's library, is not lost with its round."""
+    history = history_of(9)
+    texts = contents(history)
+    for message in history[2:8:2]:
+        [block] = message["content"]
+        if holds == "objects":
+            block["content"] = [TextBlock(block["content"])]
+        elif holds == "no-id":
+            del block["tool_use_id"]
+        else:
+            block["tool_use_id"] = 5
+    result = snipping(opened(tmp_path)).run(history)
+    assert result.failures == ()
+    assert "were left out" in str(result.messages)
+    stored = sorted(path.read_text() for path in tmp_path.glob("session/tool-results/*"))
+    assert stored == sorted(texts[f"t{number}"] for number in range(5))
+    assert snipping(opened(tmp_path)).run(history).messages == result.messages
+    [place] = find_sessions(tmp_path)[1]
+    assert inspect_session(place).findings == ()

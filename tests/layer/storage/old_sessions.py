@@ -47,6 +47,12 @@ def age(root: Path, name: str, days: float) -> None:
             os.utime(path, (then_s, then_s))
 
 
+def files_of(root: Path, name: str) -> list[tuple[Path, bytes]]:
+    """Give the transcript and every file of a session."""
+    paths = [root / f"{name}.jsonl", *sorted((root / name).rglob("*"))]
+    return [(path, path.read_bytes()) for path in paths if path.is_file()]
+
+
 def names(root: Path) -> list[str]:
     """Give the sessions that are left."""
     return [place.name for place in find_sessions(root)[1]]

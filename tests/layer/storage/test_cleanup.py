@@ -16,6 +16,7 @@ from tests.layer.storage.old_sessions import (
     TEXT,
     age,
     dangling,
+    files_of,
     fork,
     go,
     make,
@@ -23,7 +24,7 @@ from tests.layer.storage.old_sessions import (
     result,
 )
 from toolbudget import ConfigError, Session
-from toolbudget.storage.cleanup import carry_out, plan_cleanup
+from toolbudget.storage.cleanup import Removed, carry_out, plan_cleanup
 from toolbudget.storage.inspection import find_sessions
 from toolbudget.storage.records import encode_record, parse_line
 from toolbudget.storage.survey import summaries, summary_of
@@ -261,11 +262,19 @@ class TestFailures:
         plan = plan_cleanup(root, older_than_s=DAY_S)
         faulty = FaultyFiles()
         faulty.fail_call(number, code, and_all_after=and_all_after)
+        before = {name: files_of(root, name) for name in ("a", "b")}
+        done: list[Removed] = []
         try:
-            list(carry_out(plan, files=cast("RemovingFileSystem", faulty)))
+            done += carry_out(plan, files=cast("RemovingFileSystem", faulty))
         except OSError as error:
             assert error.errno == code  # noqa: PT017 - the folder itself could not be opened
         assert dangling(root) == []
+        for one in done:
+            name = one.planned.summary.place.name
+            if name in before and one.is_gone:
+                assert files_of(root, name) == []
+            elif name in before and not and_all_after:
+                assert files_of(root, name) == before[name]
         list(carry_out(plan_cleanup(root, older_than_s=DAY_S)))
         left = [path.name for path in root.rglob("*") if path.is_file()]
         assert left == ["mine.md"]
