@@ -12,7 +12,7 @@ import click
 from toolbudget.budget.report import Failure
 from toolbudget.cli.apply_run import ApplyOptions, run
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
-from toolbudget.cli.option_types import read_folder, read_limit, read_path
+from toolbudget.cli.option_types import read_file, read_folder, read_limit, read_path
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.wording import printable
 from toolbudget.limits.environment import PREVIEW_STYLES
@@ -40,7 +40,7 @@ __all__ = ["command"]
     metavar="ID",
     help="The conversation, if the input's records do not name it; else a hash of the input.",
 )
-@click.option("--out", metavar="FILE", help="Where the messages go.")
+@click.option("--out", metavar="FILE", callback=read_file, help="Where the messages go.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option(
     "--format",
@@ -79,7 +79,7 @@ __all__ = ["command"]
     "--config",
     "config_path",
     metavar="FILE",
-    callback=read_folder,
+    callback=read_file,
     help="Limits for what neither an option nor the environment sets; TOML, or JSON as .json.",
 )
 @click.option(

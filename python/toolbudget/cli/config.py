@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolbudget.cli.failure import EXIT_DONE
-from toolbudget.cli.option_types import read_folder
+from toolbudget.cli.option_types import read_file
 from toolbudget.cli.wording import grouped, printable
 from toolbudget.limits import (
     BUILT_IN_DECLARED_LIMITS,
@@ -35,7 +35,7 @@ _APART: Final = frozenset({"tools", "overrides"})
     "--config",
     "config_path",
     metavar="FILE",
-    callback=read_folder,
+    callback=read_file,
     help="A file of limits: TOML, or JSON as .json. Without this option none is read.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

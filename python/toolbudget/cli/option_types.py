@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["read_age", "read_folder", "read_limit", "read_path", "read_size"]
+__all__ = ["read_age", "read_file", "read_folder", "read_limit", "read_path", "read_size"]
 
 _NUMBER_AND_UNIT: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([A-Za-z]*)")
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -46,6 +46,17 @@ def read_folder(_context: click.Context, option: click.Parameter, text: str | No
     """
     if text == "":
         raise click.BadParameter(f"must name a folder: {text!r}", param=option)
+    return text
+
+
+def read_file(_context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """Read the name of a file: an empty one comes of an unset variable, and means none.
+
+    Raises:
+        BadParameter: It is empty.
+    """
+    if text == "":
+        raise click.BadParameter(f"must name a file: {text!r}", param=option)
     return text
 
 

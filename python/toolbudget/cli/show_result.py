@@ -95,16 +95,15 @@ def print_matches(
     """Print the lines that match, with their numbers; say what could not be searched.
 
     Raises:
-        ToolInputError: The pattern is none.
+        CommandError: The pattern is none.
         ToolError: The native core is missing, or the only result is gone.
     """
     matches, unreadable, room = 0, 0, _MAX_MATCHES
+    _require_pattern(pattern)
     for found in {(one.session, one.file): one for one in results}.values():
         try:
             with _open(found, root, is_raw=False) as source:
                 hits = _search(source, pattern, room, context_lines)
-        except ToolInputError as error:
-            raise CommandError(str(error).replace("pattern", "--grep", 1)) from error
         except ToolError as error:
             if is_one or found.file_bytes is not None:
                 raise
@@ -118,6 +117,14 @@ def print_matches(
         shown = f"only {grouped(_MAX_MATCHES)} of them are shown"
         click.echo(f"At least {count(matches, 'line')} match; {shown}", err=True)
     return EXIT_DONE if matches and not unreadable else EXIT_FAILED
+
+
+def _require_pattern(pattern: str) -> None:
+    """Refuse a pattern that is none also where there is nothing to search."""
+    try:
+        _search(BytesSource(b""), pattern, 1, 0)
+    except ToolInputError as error:
+        raise CommandError(str(error).replace("pattern", "--grep", 1)) from error
 
 
 def _search(source: TextSource, pattern: str, room: int, context_lines: int) -> SearchHits:

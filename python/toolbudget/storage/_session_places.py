@@ -106,7 +106,9 @@ def sessions_of_root(
     if named.name in SESSION_MARKS or _has_marks(named, files):
         raise ConfigError(f"part of one session, not the folder of all sessions: {str(path)!r}")
     found = _look(named, files)
-    if found is None or found.kind not in {"directory", "symbolic link"}:
+    if found is None:
+        raise NothingThereError(f"no such file or folder: {str(path)!r}")
+    if found.kind not in {"directory", "symbolic link"}:
         raise ConfigError(f"not a folder of all sessions: {str(path)!r}")
     return named, sorted(_sessions_below(named, files))
 

@@ -29,6 +29,10 @@ MAX_MATCHES: Final = 50
 MAX_LINE_CHARS: Final = 200
 """How much of a line is shown: enough of a line of code, little of a minified file."""
 
+# No automaton is kept for one of some 10,000, and then each byte costs as much as the pattern is
+# long: minutes for a megabyte.
+_MAX_PATTERN_CHARS: Final = 5_000
+
 # More than anyone would page through; counting on would search a whole disk for a common word.
 _MAX_COUNTED: Final = 10_000
 
@@ -170,6 +174,9 @@ def _hits(
 
 def _native_for(pattern: str) -> ModuleType:
     _check("pattern", pattern)
+    if len(pattern) > _MAX_PATTERN_CHARS:
+        most = f"pattern must have at most {_MAX_PATTERN_CHARS:,} characters, not {len(pattern):,}"
+        raise ToolInputError(f"{most}: {shown(pattern)}")
     if core.NAME != "native":
         raise ToolError("searching needs the native core: install a wheel, or build it with Rust")
     from toolbudget._core import _native

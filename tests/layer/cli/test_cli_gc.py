@@ -128,6 +128,12 @@ class TestCleanUp:
         ran = run("gc", root, f"--max-bytes={size}", "--yes")
         assert (ran.code, len(list(root.iterdir()))) == (2, 4)
 
+    def test_a_folder_that_is_not_there(self, run: Callable[..., Ran], root: Path) -> None:
+        """No mistake in the words of the call, as with the other commands that take a root."""
+        ran = run("gc", root / "nope", "--older-than", "30d")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == f"Error: no such file or folder: {str(root / 'nope')!r}\n"
+
     def test_without_a_limit(self, run: Callable[..., Ran], root: Path) -> None:
         """Wrong usage, and what to give is said."""
         ran = run("gc", root, "--yes")

@@ -226,6 +226,42 @@ def test_an_unusable_root_is_wrong_usage(run: Callable[..., Ran], tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["config", "--config", ""],
+        ["apply", "in", "--config", ""],
+        ["apply", "in", "--out", ""],
+        ["report", "in", "--html", ""],
+        ["report", "in", "--csv", ""],
+    ],
+)
+def test_a_file_without_a_name_is_wrong_usage(
+    run: Callable[..., Ran], tmp_path: Path, words: list[str]
+) -> None:
+    """An unset variable names no file; the option is named, and nothing is written."""
+    path = write(tmp_path / "in", LINES)
+    ran = run(*(path if word == "in" else word for word in words))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith(f"Error: Invalid value for '{words[-2]}': must name a file: ''\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize(
+    "words", ["apply in --root root", "doctor .", "sessions .", "report in", "context in"]
+)
+def test_a_closed_stream_takes_what_nobody_reads(tmp_path: Path, words: str) -> None:
+    """Without standard error the report is the same, and without standard output the exit code."""
+    write(tmp_path / "in", LINES)
+    run_in_shell("$COMMAND apply in --root root", tmp_path)
+    usual = run_in_shell(f"$COMMAND {words}", tmp_path)
+    assert usual.stdout
+    without_error = run_in_shell(f"$COMMAND {words} 2>&-", tmp_path)
+    assert (without_error.returncode, without_error.stdout) == (usual.returncode, usual.stdout)
+    without_any = run_in_shell(f"$COMMAND {words} <&- >&- 2>&-", tmp_path)
+    assert (without_any.returncode, without_any.stdout) == (usual.returncode, "")
+
+
 def test_an_unknown_core_is_wrong_usage() -> None:
     """A core that does not exist is an error, not a traceback."""
     finished = subprocess.run(

@@ -227,6 +227,16 @@ class TestOne:
         assert "--grep" in ran.err
         assert "Traceback" not in ran.err
 
+    @pytest.mark.usefixtures("needs_search")
+    def test_a_pattern_that_is_none_without_results(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        """It is told also where there is nothing to search."""
+        (tmp_path / "demo.jsonl").write_text('{"type":"toolbudget-session","version":1}\n')
+        ran = run("show", tmp_path / "demo.jsonl", "--grep", "(")
+        assert (ran.code, ran.out) == (1, "")
+        assert "--grep" in ran.err
+
     def test_an_unknown_id(self, run: Callable[..., Ran], root: Path) -> None:
         """What is close to it is said."""
         ran = run("show", root / "demo", "toolu_1")
@@ -327,7 +337,7 @@ def test_a_terminal_gets_pages_without_control_characters(root: Path, tmp_path: 
 
 @pytest.mark.parametrize(
     ("redirection", "code", "message"),
-    [("| true", 1, ""), ("> /dev/full", 1, "Error: No space left on device\n")],
+    [("| true", 1, ""), (">&-", 0, ""), ("> /dev/full", 1, "Error: No space left on device\n")],
 )
 def test_output_that_nobody_takes(root: Path, redirection: str, code: int, message: str) -> None:
     """A reader that has seen enough is no news; a full disk is told as what it is."""

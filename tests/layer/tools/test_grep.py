@@ -127,6 +127,7 @@ def test_what_cannot_be_sent_is_replaced(folder: Path) -> None:
         (["(a{999}){999}"], "invalid pattern, compiled regex exceeds size limit"),
         (["a\nb"], 'invalid pattern, the literal "\\n" is not allowed'),
         ([""], "pattern must be text with at least one character: ''"),
+        (["x" * 5_001], "pattern must have at most 5,000 characters, not 5,001: 'xxx"),
         (["\ud800"], "pattern must be free of NUL and lone surrogates: '\\ud800'"),
         (["a", ".", "["], "invalid include_pattern, error parsing glob"),
     ],

@@ -10,7 +10,7 @@ use super::severity::is_red;
 
 /// A line without any of these, in any case, is scored only if it has a location (`name:12:`),
 /// the number of a list or red colour.
-const KEYWORDS: [&str; 75] = [
+const KEYWORDS: [&str; 104] = [
     "error",
     "fail",
     "err!",
@@ -86,6 +86,35 @@ const KEYWORDS: [&str; 75] = [
     "[-]",
     "$ ",
     "##[group]",
+    "sigsegv",
+    "sigabrt",
+    "sigbus",
+    "sigkill",
+    "sigill",
+    "multiple definition",
+    "backoff",
+    "oomkilled",
+    "-^ sc",
+    "unbound",
+    "out of memory",
+    "prematurely",
+    "reset by peer",
+    "expired",
+    "hang up",
+    "broken pipe",
+    "critical",
+    "data race",
+    "differs",
+    "diff in ",
+    " s = f",
+    " s = e",
+    "\"level\":50",
+    "\"level\":60",
+    "no space left",
+    "forbidden",
+    "corrupt",
+    "deadlock",
+    "too many",
 ];
 
 static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| any_case(&KEYWORDS));
@@ -95,15 +124,21 @@ pub(super) fn is_interesting(line: &[u8]) -> bool {
     WORDS.is_match(line) || is_listed(line) || has_location(line) || is_red(line)
 }
 
-/// At the start of a line: the number of a failure in a list, or pytest's mark.
+/// At the start of a line: the number of a failure in a list, pytest's mark, or a logger's.
 fn is_listed(line: &[u8]) -> bool {
-    if line.starts_with(b"E   ") {
+    if line.starts_with(b"E   ") || is_logged(line) {
         return true;
     }
     let start = line.iter().position(|byte| !matches!(byte, b' ' | b'\t'));
     let item = &line[start.unwrap_or_default()..];
     let digits = count_digits(item);
     (1..=4).contains(&digits) && item.get(digits) == Some(&b')')
+}
+
+/// Finds `[EF][0-9]{4} ` at the start.
+fn is_logged(line: &[u8]) -> bool {
+    let is_grave = matches!(line.first(), Some(b'E' | b'F'));
+    is_grave && count_digits(&line[1..]) == 4 && line.get(5) == Some(&b' ')
 }
 
 /// Finds `: ?[0-9]+(?::|  )`.

@@ -144,11 +144,13 @@ impl<S: Source + ?Sized> Writer<'_, '_, S> {
         let last = self.lines.count() - 1;
         let end = end_of_interest(found, self.lines.count());
         self.add_ends(end, max_bytes)?;
-        self.add_findings(&rank(found, self.lines.count()))?;
+        let ranked = rank(found, self.lines.count());
+        self.add_findings(&ranked)?;
         self.add_tail(Tail::of(end), self.page.room_bytes())?;
         self.add_tail(Tail::bare(last), self.page.room_bytes())?;
         let unused = self.page.room_bytes().saturating_mul(100);
         if unused > max_bytes.saturating_mul(UNUSED_PERCENT) {
+            self.add_doubtful(&ranked)?;
             self.fill(max_bytes)?;
         }
         Ok(())
@@ -222,6 +224,18 @@ impl<S: Source + ?Sized> Writer<'_, '_, S> {
             if self.page.add(self.lines, finding.number)? {
                 self.add_after(finding.number, 1, 1)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Shows what else may tell of a failure, with half of the room: nothing else stands out.
+    fn add_doubtful(&mut self, ranked: &[Ranked]) -> Result<(), S::Error> {
+        let least_bytes = LEAST_ROOM_BYTES.max(self.page.room_bytes() / 2);
+        for finding in ranked {
+            if self.page.room_bytes() < least_bytes {
+                break;
+            }
+            self.page.add(self.lines, finding.number)?;
         }
         Ok(())
     }

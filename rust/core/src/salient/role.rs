@@ -15,8 +15,8 @@ patterns! {
         r"|Setting up|Downloading|Downloaded|Collecting|Installing|Requirement|Compiling|Building"
         r"|Fetching|Using|Checking|Updating|Resolving|Receiving|Counting|remote:|Processing|Copying"
         r#"|copying|adding|creating|inflating:|Linking|Fresh|Running|Removing) ?[:0-9A-Za-z/.`'"(])"#;
-    FRAME = r#"^(?:at [\w$<.\[(/]|from \S+:[0-9]+|File "|#[0-9]+ |\.\.\. [0-9]+ more|in .{1,80}:[0-9]+\)?$"#
-        r"|\S+:[0-9]+:in |\([a-z_]+\) \S+\.exs?:[0-9]+: )";
+    FRAME = r#"^(?:at [\w$<.\[(/]|from \S+:[0-9]+|File "|#[0-9]+ +(?:[^E]|E[^R])|\.\.\. [0-9]+ more|in .{1,80}:[0-9]+\)?$"#
+        r"|\S+:[0-9]+:in [^\s].{0,200}['`>]$|\([a-z_]+\) \S+\.exs?:[0-9]+: )";
     BOILERPLATE = r"npm err! +(?:a complete|node |npm |code |errno|argv|system |cwd|linux |this is |not with npm"
         r"|there is likely|tell the author|or if that|if you |you can|please include|additional"
         r"|<?https?:|[^ ]+/|make sure you)|npm err!$|see also|for more info|with --(?:stack)?trace"

@@ -11,7 +11,7 @@ use super::clean::bare;
 use super::interest::is_interesting;
 use super::patterns::{any_case, patterns};
 use super::role::{has_failed, is_exit, quoted_command};
-use super::severity::{CERTAIN, LIKELY, is_red, severity_of};
+use super::severity::{CERTAIN, LIKELY, has_error_level, is_red, severity_of};
 
 /// What is kept of each kind of finding: so many from the start, and as many from the end.
 const KEPT_FINDINGS: usize = 1_000;
@@ -190,7 +190,7 @@ impl Scan {
     }
 }
 
-/// Severity and kind of lines; both are the same for lines that differ in digits above 0.
+/// Severity and kind of lines; but for a level, digits above 0 make no difference to them.
 #[derive(Debug, Default)]
 struct Judge {
     judged: HashMap<Vec<u8>, Option<Judgement>>,
@@ -211,6 +211,7 @@ impl Judge {
             other => *other,
         }));
         self.key.push(u8::from(is_red));
+        self.key.push(u8::from(has_error_level(line)));
         if let Some(judged) = self.judged.get(&self.key) {
             return judged.clone();
         }

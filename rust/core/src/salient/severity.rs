@@ -38,9 +38,16 @@ static CERTAIN_PARTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         ": fatal error",
         "egmentation fault",
         "core dumped",
-        "ERROR: AddressSanitizer",
+        "Sanitizer: ",
+        "WARNING: DATA RACE",
+        ": multiple definition of ",
     ])
 });
+/// Some loggers give a number as severity: these are errors.
+static NUMBERED_LEVELS: LazyLock<AhoCorasick> =
+    LazyLock::new(|| any_of(&["\"level\":50", "\"level\":60"]));
+/// A warning with one of these is more than that.
+const GRAVE: [&[u8]; 4] = [b"error", b"fail", b"sanitizer", b"data race"];
 /// Crosses, ballots and the like: no text has them by chance.
 static CROSSES: LazyLock<AhoCorasick> = LazyLock::new(|| any_of(&["✗", "✘", "✖", "❌", "✕"]));
 
@@ -50,21 +57,27 @@ patterns! {
     MARK = r"^(?:--- FAIL|not ok\b|E   +\S"
         r"|(?:\xe2\x9c\x97|\xe2\x9c\x98|\xe2\x9c\x96|\xe2\x9d\x8c|\xe2\x9c\x95|\xc3\x97|\[-\]) *\S|\[FAIL|\[ *FAILED *\]"
         r"|[0-9]{1,4}\)(?:$| +\S)|\xe2\x97\x8f \S|\(X\) \S|# +Failed test|Bail out!"
-        r"|error\[E|\^-- SC[0-9]|Traceback \(|panic: |rake aborted|CMake Error|\*\* \(|FATAL"
+        r"|error\[E|\^-+\^? SC[0-9]|Traceback \(|panic: |rake aborted|CMake Error|\*\* \(|FATAL"
         r"|(?:Segmentation fault|segmentation fault|Illegal instruction|Bus error|Killed|Aborted)\b"
+        r"|SIG(?:SEGV|ABRT|BUS|KILL|ILL)\b|\(fail\) |#[0-9]+ ERROR: \S|[EF][0-9]{4} [0-9]{2}:[0-9]{2}:"
         r"|Failure/Error|fatal: |FAIL(?:ED|URE)?(?:$|[:! \]])|ERROR: \S)";
     COMPILER = r":[0-9]+:(?:[0-9]+:)? *(?:fatal )?error\b|\([0-9]+,[0-9]+\): error|error [A-Z]{1,5}[0-9]+:";
     NAMED = r#"(?:^|[\s\[(:"'*>|.])[A-Z][A-Za-z0-9]*(?:Error|Exception|Failure|Fault)(?:$|: |:$|[)!]| at )"#;
+    /// How lists of tests and of services write that one of them came to no good end.
+    STATUS = r"[\s*]TIMEOUT(?:$|[\s:!,])|[0-9] s = [FE]$";
+    /// What loggers write who give the severity as a field.
+    LEVEL = r#"(?i:(?:^|[\s{,"'])(?:log)?(?:level|severity|lvl)(?:name)?["']? ?[:=] ?["']?"#
+        r#"(?:error|err|fatal|critical|crit|panic|dpanic)(?:$|[^A-Za-z]))"#;
     FAILED = r" FAILED(?:$|[\s:!,])|^Assertion|Assertion.{0,200} failed";
     HEADING = r"^(?:(?i:\[?(?:error|exception|fatal|failure|failed|critical)(?:$|[\]:! ]))|Errors?\b|Failures?\b"
-        r"|! |E: |[^\s:]*make(?:\[[0-9]+\])?: \*\*\* |\* What went wrong|A problem occurred)";
-    TITLED = r#"(?:^|[\s\[(:"'*>|!])(?:(?i:error):|(?:FAIL|FAILURES?|ERRORS?|FATAL)(?:$|[\s:!,;\])"'*]|\.(?:$|\s)))"#
+        r"|! |E: |##\[error\]|::error[ :]|##vso\[task\.logissue type=error|Diff in \S+:[0-9]|[^\s:]*make(?:\[[0-9]+\])?: \*\*\* |\* What went wrong|A problem occurred)";
+    TITLED = r#"(?:^|[\s\[(:"'*>|!])(?:(?i:error):|(?:FAIL|FAILURES?|ERRORS?|FATAL|Failed[A-Z][A-Za-z]+)(?:$|[\s:!,;\])"'*]|\.(?:$|\s)))"#
         r"|ERR!|\(E\)";
     COUNT = r"\b[1-9][0-9,]* (?:\w+ )?(?:failed|failing|failures?|errors?|problems?|offenses)\b"
         r"|\b(?:failures?|errors?|failed)(?:[:=] ?| +)[1-9]";
     VERB = r#"(?:^|[\s\[(:"'*>|!])"#
         r"(?:failed|fails|fatal|panic|crash(?:ed)?|aborted|aborting|segfault|terminated|killed"
-        r"|exceeded|timed out"
+        r"|exceeded|timed out|out of memory|[a-z]+backoff|oomkilled"
         r#"|(?:uncaught|unhandled) exception)(?:$|[\s:!,;\])"'*]|\.(?:$|\s))|^(?:could not|cannot|can't|unable to"#
         r"|unknown|undefined|invalid|no such|expected|unexpected|missing)\b";
     NOUN = r#"(?:^|[\s\[(:"'*>|!])(?:errors?|failures?|failing)(?:$|[\s:!,;\])"'*]|\.(?:$|\s))"#;
@@ -73,24 +86,27 @@ patterns! {
         r"|timed out|time-?out|expected|invalid|illegal|undefined|undeclared|unknown|unrecognized"
         r"|unresolved|missing|mismatch|denied|refused|violation|violates|conflicts?\b|non-zero"
         r"|unsuccessful|core dumped|dubious|disconnected|no longer|wrong|broken|unavailable|reason:"
-        r"|caused by";
+        r"|caused by|unbound variable|prematurely|reset by peer|\bexpired\b|hang up|broken pipe|differs\b"
+        r"|no space left|forbidden|corrupt|deadlock|too many";
     LOCATION = r"^(?:(?:[A-Za-z]+: )?(?:[A-Za-z]:)?[^\s:0-9][^\s:]*:[0-9]+:(?:[0-9]+:)? *\S"
         r"|[^\s:]+\.[^\s:]+: [0-9]+: \S"
         r"|[0-9]+:[0-9]+ {2,}\S)";
     /// How shells and the system say no, at the end of a line.
-    REFUSAL = r": (?:command )?not found\.?$|: permission denied\.?$|: no such file or directory\.?$";
+    REFUSAL = r": (?:command )?not found\.?$|: permission denied\.?$|: no such file or directory\.?$"
+        r"|: unbound variable$";
     NOTICE = r"warning|problem|offense|exceed|unauthorized|reformat|sanitizer|no package|signal [0-9]"
         r"|threshold|uncommitted|please run|attempt to";
     /// Words of failure in a line that reports none, or only speaks of it.
     DENIAL = r"\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|failures?|failed|failing|fails|exceptions?"
         r"|warnings?|problems?|offenses|issues)\b"
-        r"|\b(?:errors?|failures?|failed|fail|exceptions|problems?)(?: ?[:=] ?| +)0\b"
+        r"|\b(?:errors?|failures?|failed|fail|exceptions|problems?)(?: ?[:=] ?| +)0(?:$|[^0-9a-z_.]|\.(?:$|[^0-9]))"
         r"|allow(?:ed)?[ -]fail|fail(?:s|ure)?[ -]?fast|expected[ -]fail|xfail|ignore[- ]?errors"
         r"|errors?[ -](?:handling|handler|page|messages?\b)|\bon[ -]failure|\bon[ -]error"
         r"|if .{0,30} fails";
     STAMP = r"^[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}\S* +(?:- +)?";
     WARNING = r"^.{0,40}(?:arning|WARN)";
-    CHATTER = r"^(?:\[?(?i:info|debug|trace|notice|note|verbose)\b|.{0,40}\[(?i:info|debug|notice)\]|\S+: note: )";
+    CHATTER = r"^(?:\[?(?i:info|debug|trace|notice|note|verbose)\b|.{0,40}\[(?i:info|debug|notice)\]|\S+: note: "
+        r#"|.{0,60}(?:level|severity|lvl)"?[:=] ?"?(?i:info|debug|trace|notice))"#;
     CODE = r"[;{]$|^(?:def |class |raise |throw |return |import |from |function |var |const |let |if "
         r"|//|#|<)| => | = |\(\)|\);";
 }
@@ -119,6 +135,11 @@ pub(super) fn severity_of(line: &[u8], is_red: bool) -> u64 {
     } else {
         value
     }
+}
+
+/// Tells whether a logger gives the line the number of an error; it counts in no other way.
+pub(super) fn has_error_level(line: &[u8]) -> bool {
+    NUMBERED_LEVELS.is_match(line)
 }
 
 fn stamp_end(line: &[u8]) -> Option<usize> {
@@ -155,11 +176,12 @@ fn score_words(line: &[u8], lower: &[u8]) -> u64 {
     let (has_error, has_fail) = (has(b"error"), has(b"fail"));
     let is_named = has_error || has_fail || has(b"exception") || has(b"fault");
     if CROSSES.is_match(line)
+        || STATUS.is_match(line)
         || (is_named && NAMED.is_match(line))
         || ((has_fail || has(b"assert")) && FAILED.is_match(line))
     {
         CERTAIN
-    } else if HEADING.is_match(line) {
+    } else if HEADING.is_match(line) || LEVEL.is_match(line) || has_error_level(line) {
         HEADED
     } else if TITLED.is_match(line) {
         ENTITLED
@@ -209,7 +231,7 @@ fn doubt(line: &[u8], lower: &[u8], value: u64) -> u64 {
 }
 
 fn is_mere_warning(line: &[u8], lower: &[u8]) -> bool {
-    WARNING.is_match(line) && !contains(lower, b"error") && !contains(lower, b"fail")
+    WARNING.is_match(line) && !GRAVE.iter().any(|word| contains(lower, word))
 }
 
 #[cfg(test)]

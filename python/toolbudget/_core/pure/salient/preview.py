@@ -104,10 +104,12 @@ def salient_preview(text: str, max_bytes: int) -> tuple[str, bool]:
     page = Page(lines, max_bytes - note_bytes, line_chars)
     end = end_of_interest(found, lines.count)
     _add_ends(page, lines, end, form, max_bytes)
-    _add_findings(page, lines, rank(found, lines.count), form)
+    ranked = rank(found, lines.count)
+    _add_findings(page, lines, ranked, form)
     _add_tail(page, tail_lines(lines, end), page.room_bytes)
     _add_tail(page, tail_lines(lines, lines.count - 1, is_bare=True), page.room_bytes)
     if page.room_bytes * 100 > max_bytes * _UNUSED_PERCENT:
+        _add_doubtful(page, ranked)
         _fill(page, lines, max_bytes)
     if len(page) == 0:
         return head, has_more
@@ -155,6 +157,15 @@ def _add_findings(page: Page, lines: Lines, ranked: Sequence[Ranked], form: _For
             return
         if page.add(number):
             page.add_context(lines_after(lines, number, 1, 1))
+
+
+def _add_doubtful(page: Page, ranked: Sequence[Ranked]) -> None:
+    """Show what else may tell of a failure, with half of the room: nothing else stands out."""
+    least_bytes = max(page.room_bytes // 2, _LEAST_ROOM_BYTES)
+    for _, number in ranked:
+        if page.room_bytes < least_bytes:
+            return
+        page.add(number)
 
 
 def _add_tail(page: Page, numbers: Iterable[int], room_bytes: int) -> None:

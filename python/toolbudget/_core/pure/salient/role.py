@@ -38,8 +38,9 @@ _BUILD_STEP: Final = re.compile(
     rb"|copying|adding|creating|inflating:|Linking|Fresh|Running|Removing) ?[:0-9A-Za-z/.`'\"(]"
 )
 _FRAME: Final = re.compile(
-    rb"at [\w$<.\[(/]|from \S+:[0-9]+|File \"|#[0-9]+ |\.\.\. [0-9]+ more|in .{1,80}:[0-9]+\)?$"
-    rb"|\S+:[0-9]+:in |\([a-z_]+\) \S+\.exs?:[0-9]+: "
+    rb"at [\w$<.\[(/]|from \S+:[0-9]+|File \"|#[0-9]+ +(?:[^E]|E[^R])|\.\.\. [0-9]+ more"
+    rb"|in .{1,80}:[0-9]+\)?$"
+    rb"|\S+:[0-9]+:in [^\s].{0,200}['`>]$|\([a-z_]+\) \S+\.exs?:[0-9]+: "
 )
 _BOILERPLATE: Final = re.compile(
     rb"npm err! +(?:a complete|node |npm |code |errno|argv|system |cwd|linux |this is |not with npm"

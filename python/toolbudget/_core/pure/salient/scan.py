@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from toolbudget._core.pure.salient.clean import bare
 from toolbudget._core.pure.salient.role import has_failed, is_exit, quoted_command
-from toolbudget._core.pure.salient.severity import CERTAIN, KEYWORDS, LIKELY, RED, severity_of
+from toolbudget._core.pure.salient.severity import (
+    CERTAIN,
+    KEYWORDS,
+    LIKELY,
+    RED,
+    has_error_level,
+    severity_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +39,8 @@ _COMMAND_BYTES: Final = 20
 _COMMAND_MARKS: Final = (b"$ ", b"##[group]Run ")
 
 _LOCATION: Final = re.compile(rb": ?[0-9]+(?::|  )")
-# At the start of a line: the number of a failure in a list, or pytest's mark.
-_LISTED: Final = re.compile(rb"\n(?:[ \t]*[0-9]{1,4}\)|E   )")
+# At the start of a line: the number of a failure in a list, pytest's mark, or a logger's.
+_LISTED: Final = re.compile(rb"\n(?:[ \t]*[0-9]{1,4}\)|E   |[EF][0-9]{4} )")
 _EXIT_WORDS: Final = (b"exit", b"*** ", b"failed", b"err!", b"elifecycle", b'the command "')
 # Two lines are of one kind if they differ in names, numbers and quotations only.
 _VARIABLE: Final = re.compile(
@@ -93,7 +100,7 @@ class Scan:
         default_factory=lambda: deque(maxlen=_KEPT_COMMANDS)
     )
 
-    _judged: dict[tuple[bytes, bool], tuple[int, bytes]] = field(default_factory=dict)
+    _judged: dict[tuple[bytes, bool, bool], tuple[int, bytes]] = field(default_factory=dict)
 
     @property
     def findings(self) -> list[Finding]:
@@ -122,8 +129,8 @@ class Scan:
             self.weak.add(finding)
 
     def _judge(self, line: bytes, *, is_red: bool) -> tuple[int, bytes]:
-        """Give severity and kind; both are the same for lines that differ in digits above 0."""
-        key = (line.translate(_DIGITS_ALIKE), is_red)
+        """Give severity and kind; but for a level, digits above 0 make no difference to them."""
+        key = (line.translate(_DIGITS_ALIKE), is_red, has_error_level(line))
         judged = self._judged.get(key)
         if judged is None:
             if len(self._judged) == _KEPT_JUDGEMENTS:

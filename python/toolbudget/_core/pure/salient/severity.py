@@ -18,7 +18,7 @@ from toolbudget._core.pure.salient.role import (
     is_passing,
 )
 
-__all__ = ["CERTAIN", "KEYWORDS", "LIKELY", "RED", "WEAK", "severity_of"]
+__all__ = ["CERTAIN", "KEYWORDS", "LIKELY", "RED", "WEAK", "has_error_level", "severity_of"]
 
 CERTAIN: Final = 95
 LIKELY: Final = 50
@@ -37,7 +37,11 @@ KEYWORDS: Final = (
     b"threshold", b"uncommitted", b"please run", b"attempt to", b"bail out", b"-- sc", b"(x) ",
     b"warning", b"*** ", b"exit", b"==> ", b"offense", b"problem", b"\xe2\x9c\x97", b"\xe2\x9c\x98",
     b"\xe2\x9c\x96", b"\xe2\x9d\x8c", b"\xe2\x9c\x95", b"\xc3\x97 ", b"\xe2\x97\x8f ", b"[-]",
-    b"$ ", b"##[group]",
+    b"$ ", b"##[group]", b"sigsegv", b"sigabrt", b"sigbus", b"sigkill", b"sigill",
+    b"multiple definition", b"backoff", b"oomkilled", b"-^ sc", b"unbound", b"out of memory",
+    b"prematurely", b"reset by peer", b"expired", b"hang up", b"broken pipe", b"critical",
+    b"data race", b"differs", b"diff in ", b" s = f", b" s = e", b'"level":50', b'"level":60',
+    b"no space left", b"forbidden", b"corrupt", b"deadlock", b"too many",
 )  # fmt: skip
 
 RED: Final = re.compile(rb"\x1b\[(?:[0-9]+;)*(?:31|91|38;5;(?:1|9|160|196))(?:;[0-9]+)*m")
@@ -49,13 +53,15 @@ _CROSSES: Final = tuple(_CROSS.split(b"|"))
 _MARK: Final = re.compile(
     rb"--- FAIL|not ok\b|E   +\S|(?:" + _CROSS + rb"|\xc3\x97|\[-\]) *\S|\[FAIL|\[ *FAILED *\]"
     rb"|[0-9]{1,4}\)(?:$| +\S)|\xe2\x97\x8f \S|\(X\) \S|# +Failed test|Bail out!"
-    rb"|error\[E|\^-- SC[0-9]|Traceback \(|panic: |rake aborted|CMake Error|\*\* \(|FATAL"
+    rb"|error\[E|\^-+\^? SC[0-9]|Traceback \(|panic: |rake aborted|CMake Error|\*\* \(|FATAL"
     rb"|(?:Segmentation fault|segmentation fault|Illegal instruction|Bus error|Killed|Aborted)\b"
+    rb"|SIG(?:SEGV|ABRT|BUS|KILL|ILL)\b|\(fail\) |#[0-9]+ ERROR: \S|[EF][0-9]{4} [0-9]{2}:[0-9]{2}:"
     rb"|Failure/Error|fatal: |FAIL(?:ED|URE)?(?:$|[:! \]])|ERROR: \S"
 )
 _CERTAIN_PARTS: Final = (
     b"panicked at", b"*** FAILED", b"<<< FAILURE", b"<<< ERROR", b"undefined reference to",
-    b": fatal error", b"egmentation fault", b"core dumped", b"ERROR: AddressSanitizer",
+    b": fatal error", b"egmentation fault", b"core dumped", b"Sanitizer: ", b"WARNING: DATA RACE",
+    b": multiple definition of ",
 )  # fmt: skip
 _COMPILER: Final = re.compile(
     rb":[0-9]+:(?:[0-9]+:)? *(?:fatal )?error\b|\([0-9]+,[0-9]+\): error|error [A-Z]{1,5}[0-9]+:"
@@ -63,15 +69,27 @@ _COMPILER: Final = re.compile(
 _NAMED: Final = re.compile(
     rb"(?:^|[\s\[(:\"'*>|.])[A-Z][A-Za-z0-9]*(?:Error|Exception|Failure|Fault)(?:$|: |:$|[)!]| at )"
 )
+# How lists of tests and of services write that one of them came to no good end.
+_STATUS: Final = re.compile(rb"[\s*]TIMEOUT(?:$|[\s:!,])|[0-9] s = [FE]$")
+# What loggers write who give the severity as a field; some give a number, 50 and 60 for errors.
+_LEVEL: Final = re.compile(
+    rb"(?i:(?:^|[\s{,\"'])(?:log)?(?:level|severity|lvl)(?:name)?[\"']? ?[:=] ?[\"']?"
+    rb"(?:error|err|fatal|critical|crit|panic|dpanic)(?:$|[^A-Za-z]))"
+)
+_NUMBERED_LEVELS: Final = (b'"level":50', b'"level":60')
 _FAILED: Final = re.compile(rb" FAILED(?:$|[\s:!,])|^Assertion|Assertion.{0,200} failed")
 _HEADING: Final = re.compile(
     rb"(?i:\[?(?:error|exception|fatal|failure|failed|critical)(?:$|[\]:! ]))|Errors?\b|Failures?\b"
-    rb"|! |E: |[^\s:]*make(?:\[[0-9]+\])?: \*\*\* |\* What went wrong|A problem occurred"
+    rb"|! |E: |##\[error\]|::error[ :]|##vso\[task\.logissue type=error|Diff in \S+:[0-9]"
+    rb"|[^\s:]*make(?:\[[0-9]+\])?: \*\*\* |\* What went wrong|A problem occurred"
 )
 _BEFORE: Final = rb"(?:^|[\s\[(:\"'*>|!])"
 _AFTER: Final = rb"(?:$|[\s:!,;\])\"'*]|\.(?:$|\s))"
 _TITLED: Final = re.compile(
-    _BEFORE + rb"(?:(?i:error):|(?:FAIL|FAILURES?|ERRORS?|FATAL)" + _AFTER + rb")|ERR!|\(E\)"
+    _BEFORE
+    + rb"(?:(?i:error):|(?:FAIL|FAILURES?|ERRORS?|FATAL|Failed[A-Z][A-Za-z]+)"
+    + _AFTER
+    + rb")|ERR!|\(E\)"
 )
 _COUNT: Final = re.compile(
     rb"\b[1-9][0-9,]* (?:\w+ )?(?:failed|failing|failures?|errors?|problems?|offenses)\b"
@@ -80,7 +98,7 @@ _COUNT: Final = re.compile(
 _VERB: Final = re.compile(
     _BEFORE
     + rb"(?:failed|fails|fatal|panic|crash(?:ed)?|aborted|aborting|segfault|terminated|killed"
-    rb"|exceeded|timed out"
+    rb"|exceeded|timed out|out of memory|[a-z]+backoff|oomkilled"
     rb"|(?:uncaught|unhandled) exception)" + _AFTER + rb"|^(?:could not|cannot|can't|unable to"
     rb"|unknown|undefined|invalid|no such|expected|unexpected|missing)\b"
 )
@@ -91,7 +109,8 @@ _COMPLAINT: Final = re.compile(
     rb"|timed out|time-?out|expected|invalid|illegal|undefined|undeclared|unknown|unrecognized"
     rb"|unresolved|missing|mismatch|denied|refused|violation|violates|conflicts?\b|non-zero"
     rb"|unsuccessful|core dumped|dubious|disconnected|no longer|wrong|broken|unavailable|reason:"
-    rb"|caused by"
+    rb"|caused by|unbound variable|prematurely|reset by peer|\bexpired\b|hang up|broken pipe"
+    rb"|differs\b|no space left|forbidden|corrupt|deadlock|too many"
 )
 _LOCATION: Final = re.compile(
     rb"(?:[A-Za-z]+: )?(?:[A-Za-z]:)?[^\s:0-9][^\s:]*:[0-9]+:(?:[0-9]+:)? *\S"
@@ -101,6 +120,7 @@ _LOCATION: Final = re.compile(
 # How shells and the system say no, at the end of a line.
 _REFUSAL: Final = re.compile(
     rb": (?:command )?not found\.?$|: permission denied\.?$|: no such file or directory\.?$"
+    rb"|: unbound variable$"
 )
 _NOTICE: Final = re.compile(
     rb"warning|problem|offense|exceed|unauthorized|reformat|sanitizer|no package|signal [0-9]"
@@ -111,7 +131,8 @@ _NOTICE: Final = re.compile(
 _DENIAL: Final = re.compile(
     rb"\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|failures?|failed|failing|fails|exceptions?"
     rb"|warnings?|problems?|offenses|issues)\b"
-    rb"|\b(?:errors?|failures?|failed|fail|exceptions|problems?)(?: ?[:=] ?| +)0\b"
+    rb"|\b(?:errors?|failures?|failed|fail|exceptions|problems?)(?: ?[:=] ?| +)0"
+    rb"(?:$|[^0-9a-z_.]|\.(?:$|[^0-9]))"
     rb"|allow(?:ed)?[ -]fail|fail(?:s|ure)?[ -]?fast|expected[ -]fail|xfail|ignore[- ]?errors"
     rb"|errors?[ -](?:handling|handler|page|messages?\b)|\bon[ -]failure|\bon[ -]error"
     rb"|if .{0,30} fails"
@@ -120,8 +141,11 @@ _STAMP: Final = re.compile(
     rb"[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}\S* +(?:- +)?"
 )
 _WARNING: Final = re.compile(rb".{0,40}(?:arning|WARN)")
+# A warning with one of these is more than that.
+_GRAVE: Final = (b"error", b"fail", b"sanitizer", b"data race")
 _CHATTER: Final = re.compile(
     rb"\[?(?i:info|debug|trace|notice|note|verbose)\b|.{0,40}\[(?i:info|debug|notice)\]|\S+: note: "
+    rb"|.{0,60}(?:level|severity|lvl)\"?[:=] ?\"?(?i:info|debug|trace|notice)"
 )
 _CODE: Final = re.compile(
     rb"[;{]$|^(?:def |class |raise |throw |return |import |from |function |var |const |let |if "
@@ -161,6 +185,11 @@ def severity_of(line: bytes, *, is_red: bool) -> int:
     return value + _RED_BONUS if is_red and value > 0 else value
 
 
+def has_error_level(line: bytes) -> bool:
+    """Tell whether a logger gives the line the number of an error; it counts in no other way."""
+    return any(level in line for level in _NUMBERED_LEVELS)
+
+
 def _is_certain(line: bytes, lower: bytes) -> bool:
     if _MARK.match(line) or any(part in line for part in _CERTAIN_PARTS):
         return True
@@ -182,11 +211,12 @@ def _words(line: bytes, lower: bytes) -> int:
     is_named = has_error or has_fail or b"exception" in lower or b"fault" in lower
     if (
         any(cross in line for cross in _CROSSES)
+        or _STATUS.search(line)
         or (is_named and _NAMED.search(line))
         or ((has_fail or b"assert" in lower) and _FAILED.search(line))
     ):
         return CERTAIN
-    if _HEADING.match(line):
+    if _HEADING.match(line) or _LEVEL.search(line) or has_error_level(line):
         return _HEADED
     if _TITLED.search(line):
         return _ENTITLED
@@ -216,7 +246,7 @@ def _doubt(line: bytes, lower: bytes, value: int) -> int:
         return min(value, 6)
     if is_boilerplate(lower):
         value = min(value, 12)
-    elif _WARNING.match(line) and b"error" not in lower and b"fail" not in lower:
+    elif _WARNING.match(line) and not any(word in lower for word in _GRAVE):
         value = min(value, 22)
     elif value < CERTAIN and _CHATTER.match(line):
         value //= 3

@@ -1,0 +1,42 @@
+"""The `salient` style: one line that tells of a failure, far from both ends (P4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.core.failing_lines import FAILING_LINES
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+@pytest.mark.parametrize("max_bytes", [1_000, 2_000])
+@pytest.mark.parametrize("name", FAILING_LINES)
+def test_the_line_that_failed_is_shown(core: ModuleType, name: str, max_bytes: int) -> None:
+    """Whatever tool wrote it, the line is shown: the rest says nothing, and ends well."""
+    noise, failing = FAILING_LINES[name]
+    lines = [noise.format(n=number) for number in range(1_000)]
+    lines[400] = failing
+    preview, has_more = core.salient_preview("\n".join(lines), max_bytes)
+    shown = [row.partition(":")[2].split() for row in preview.split("\n")[1:]]
+    assert has_more
+    assert failing.split() in shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tests: 12, failed: 0",
+        "12 passed, failed 0.",
+        "level=info msg=fine errors=0",
+        '{"level":"info","msg":"failed 0, passed 12"}',
+    ],
+)
+def test_a_count_of_no_failures_is_no_failure(core: ModuleType, line: str) -> None:
+    """Real failures win over lines that say that nothing failed."""
+    lines = [f"{line} in part {number}" for number in range(999)]
+    lines[500] = "FAILED test_rounds"
+    preview, _ = core.salient_preview("\n".join(lines), 400)
+    assert "501:FAILED test_rounds" in preview
