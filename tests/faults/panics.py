@@ -61,6 +61,7 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "measure": (([_TEXT], "tokens"), {}),
     "outline": ((_MESSAGES,), {}),
     "plan": ((_MESSAGES, Known({}, {}), _OPTIONS), {}),
+    "plan_rest": ((_native.Past(), _MESSAGES, Known({}, {}), _OPTIONS, []), {}),
     "replace_content": ((_TEXT, "short"), {}),
     "rewrite": ((_MESSAGES, [Change(0, 0, "short")]), {}),
     "rewrite_again": ((_MESSAGES, [Change(0, 0, "short")], []), {}),

@@ -20,10 +20,12 @@ mod json_scan;
 mod json_standing;
 mod knowledge;
 mod known;
+mod links;
 mod number;
 mod options;
 mod outline;
 mod own_candidate;
+mod past;
 mod plan;
 mod plan_again;
 mod plan_items;
@@ -58,6 +60,8 @@ mod _native {
     use crate::cache::FingerprintCache;
     #[pymodule_export]
     use crate::choices::Choices;
+    #[pymodule_export]
+    use crate::past::Past;
     #[pymodule_export]
     use crate::plan_items::PlanItems;
     #[pymodule_export]
@@ -215,6 +219,20 @@ mod _native {
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(messages.py(), || {
             crate::plan::plan(messages, known, options)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (past, messages, known, options, earlier))]
+    fn plan_rest<'py>(
+        past: &Bound<'py, Past>,
+        messages: &Bound<'py, PyList>,
+        known: &Bound<'py, PyAny>,
+        options: &Bound<'py, PyAny>,
+        earlier: &Bound<'py, PyList>,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyList>)>> {
+        guarded(past.py(), || {
+            crate::past::plan_rest(past, messages, known, options, earlier)
         })
     }
 

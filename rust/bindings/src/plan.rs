@@ -43,7 +43,7 @@ pub(crate) fn plan<'py>(
 }
 
 /// The cache of the call before, if it is one of this core's, else a new one.
-fn own_cache<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, FingerprintCache>> {
+pub(crate) fn own_cache<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, FingerprintCache>> {
     match known.cast_exact::<FingerprintCache>() {
         Ok(cache) => Ok(cache.clone()),
         Err(_) => Bound::new(known.py(), FingerprintCache::new()),
