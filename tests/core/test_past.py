@@ -23,6 +23,7 @@ from tests.strategies import message_lists
 from toolbudget import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from toolbudget._core.pure import PlanOptions
@@ -118,7 +119,7 @@ def host(core: ModuleType) -> Host:
     return host
 
 
-EVERY: Final = conversation(9)
+EVERY: Final = conversation(12)
 
 
 def test_what_has_ended_is_looked_at_once(host: Host) -> None:
@@ -163,6 +164,41 @@ def test_what_was_over_the_limit_is_counted(core: ModuleType) -> None:
     host.turn(EVERY[:4])
     assert host.past.sums.over_limit_chars == 5 + len(LARGE) - 100
     assert host.past.join([]) is None
+
+
+WAYS: Final[dict[str, Callable[[list[Any]], object]]] = {
+    "leave": lambda _output: None,
+    "replace the first": lambda output: output.__setitem__(0, {"role": "user"}),
+    "replace one behind": lambda output: output.__setitem__(-1, "spoilt"),
+    "shorten": lambda output: output.__delitem__(slice(1, None)),
+    "lengthen": lambda output: output.append("more"),
+    "turn": lambda output: output.reverse(),
+    "clear": lambda output: output.clear(),
+}
+
+
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(sorted(WAYS)), st.booleans()), min_size=3, max_size=8)
+)
+def test_an_output_is_its_owners(core: ModuleType, steps: list[tuple[str, bool]]) -> None:
+    """What a host has stays as the host made it, and nothing of that gets into another one."""
+    host = Host(core, 1_000)
+    for _ in range(2):
+        host.turn(EVERY[:4])
+    kept: list[tuple[list[Any], list[Any]]] = []
+    for number, (way, is_kept) in enumerate(steps):
+        known = host.state.known(core)
+        messages = EVERY[: 4 + 2 * number]
+        arguments = host.past, messages, known, host.options, host.earlier
+        plan, rest = core.plan_rest(*arguments)
+        end = host.take_over(plan, rest)
+        output = host.past.join(end)
+        assert list(map(id, output)) == list(map(id, [*host.past.outputs, *end]))
+        WAYS[way](output)
+        if is_kept:
+            kept.append((output, list(output)))
+        del output
+        assert all(one == copy for one, copy in kept)
 
 
 OTHERS: Final[dict[str, list[Any]]] = {

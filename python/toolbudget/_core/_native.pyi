@@ -110,7 +110,10 @@ class Past:
         """What was counted in it."""
 
     def join(self, output: list[object], /) -> list[object] | None:
-        """Return the whole output, given what follows; ``None`` if nothing is changed here."""
+        """Return the whole output, given what follows; ``None`` if nothing is changed here.
+
+        A list that was returned before is used again once nobody else has it.
+        """
 
     def rewritten(self) -> list[object]:
         """Return each changed message followed by what it has become."""

@@ -37,6 +37,7 @@ mod rewrite;
 mod search;
 mod settled;
 mod shape;
+mod spares;
 mod standing;
 mod styles;
 mod text;

@@ -26,6 +26,7 @@ use crate::plan_writer::Writer;
 use crate::raw;
 use crate::rewrite::rewrite_again;
 use crate::settled::{change, decides};
+use crate::spares::Spares;
 use crate::standing::Names;
 use crate::text::PyText;
 use crate::totals::{self, TotalsOfGroups};
@@ -45,6 +46,7 @@ pub(crate) struct Past {
 struct Found {
     links: Links,
     is_changed: bool,
+    spares: Spares,
     groups: usize,
     candidates: u64,
     reapplied: usize,
@@ -89,14 +91,17 @@ impl Past {
     }
 
     #[pyo3(signature = (output, /))]
-    fn join<'py>(&self, output: &Bound<'py, PyList>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn join<'py>(&self, output: &Bound<'py, PyList>) -> PyResult<Option<Bound<'py, PyList>>> {
         let py = output.py();
         guarded(py, || {
-            if !self.is_changed() {
-                return Ok(None);
-            }
-            let outputs = self.outputs.bind(py).as_sequence();
-            Ok(Some(outputs.concat(output.as_sequence())?.into_any()))
+            let Some(mut found) = self.take() else {
+                return Err(in_use(py));
+            };
+            let outputs = self.outputs.bind(py);
+            let is_changed = found.is_changed;
+            let joined = is_changed.then(|| found.spares.joined(outputs, output));
+            self.put(found);
+            joined.transpose()
         })
     }
 
@@ -131,11 +136,6 @@ impl Past {
     fn put(&self, found: Box<Found>) {
         let mut place = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(found);
-    }
-
-    fn is_changed(&self) -> bool {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.as_ref().is_some_and(|found| found.is_changed)
     }
 }
 
