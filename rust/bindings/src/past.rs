@@ -297,7 +297,7 @@ impl<'py> Turn<'_, 'py> {
         self.found.is_changed = true;
         let changes = plan.changes.iter();
         let changes = changes.map(|(index, text)| change(collected, *index, text));
-        let changes = Bound::new(closed.py(), PlanItems(changes.collect()))?;
+        let changes = PlanItems::of(closed.py(), changes.collect())?;
         let (output, _) = rewrite_again(closed.as_any(), changes.as_any(), earlier.as_any())?;
         Ok(output)
     }

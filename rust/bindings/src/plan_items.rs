@@ -1,6 +1,7 @@
 //! Lists of a plan whose items become objects of Python only when they are looked at.
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyList, PyString};
 use toolbudget_core::Fingerprint;
 
@@ -99,6 +100,16 @@ impl PlanItems {
 }
 
 impl PlanItems {
+    /// Makes a sequence; one without items is always the same, since nobody can change it.
+    pub(crate) fn of(py: Python<'_>, items: Vec<PlanItem>) -> PyResult<Bound<'_, Self>> {
+        static EMPTY: PyOnceLock<Py<PlanItems>> = PyOnceLock::new();
+        if !items.is_empty() {
+            return Bound::new(py, Self(items));
+        }
+        let empty = EMPTY.get_or_try_init(py, || Py::new(py, Self(Vec::new())))?;
+        Ok(empty.bind(py).clone())
+    }
+
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for item in &self.0 {

@@ -16,7 +16,7 @@ use crate::knowledge::PyKnowledge;
 use crate::known::PyReplacement;
 use crate::number;
 use crate::plan::CorePlan;
-use crate::plan_items::PlanItems;
+use crate::plan_items::{PlanItem, PlanItems};
 use crate::settled::Settled;
 use crate::totals::TotalsOfGroups;
 
@@ -68,7 +68,7 @@ impl<'a, 'py> Writer<'a, 'py> {
         let choices = Choices::new(choices, totals.clone().unbind());
         let decided = Decided {
             choices: Bound::new(self.py, choices)?,
-            kept: PlanItems(kept),
+            kept,
             adoptions,
             redaction_failures: knowledge.redaction_failures.clone(),
         };
@@ -130,7 +130,7 @@ pub(crate) fn write_settled<'py>(
     let choices = Choices::new(Vec::new(), totals.clone().unbind());
     let decided = Decided {
         choices: Bound::new(py, choices)?,
-        kept: PlanItems(Vec::new()),
+        kept: Vec::new(),
         adoptions: PyList::empty(py),
         redaction_failures: PyList::empty(py),
     };
@@ -140,7 +140,7 @@ pub(crate) fn write_settled<'py>(
 /// What a plan decides.
 struct Decided<'py> {
     choices: Bound<'py, Choices>,
-    kept: PlanItems,
+    kept: Vec<PlanItem>,
     adoptions: Bound<'py, PyList>,
     redaction_failures: Bound<'py, PyList>,
 }
@@ -156,9 +156,9 @@ impl<'py> Decided<'py> {
         let classes = Classes::get(py)?;
         let values = [
             self.choices.into_any(),
-            Bound::new(py, self.kept)?.into_any(),
+            PlanItems::of(py, self.kept)?.into_any(),
             self.adoptions.into_any(),
-            Bound::new(py, PlanItems(sums.changes))?.into_any(),
+            PlanItems::of(py, sums.changes)?.into_any(),
             totals.into_any(),
             counter(&sums.skipped, classes, py)?,
             sums.candidates.into_bound_py_any(py)?,
