@@ -36,7 +36,7 @@ class Transaction:
     def follow(self, plan: Plan) -> None:
         """Take another plan instead; until something is stored, every choice counts as kept."""
         self.plan = plan
-        # As a rule nothing new is kept, and to make a list of that costs as much as a key.
+        # To make a list of nothing costs as much as a key.
         self.kept = list(plan.kept) if plan.kept else []
         choices = plan.choices
         self.outcome = StoreOutcome(kept=list(choices)) if choices else _NOTHING_STORED
