@@ -105,6 +105,7 @@ class _Maker:
             self._deep = [self._deep]
         self._messages: list[Any] = []
         self._scan: Any = None
+        self._past: Any = _native.Past()
 
     def odd(self) -> Any:  # noqa: ANN401
         """Make anything."""
@@ -212,6 +213,12 @@ class _Maker:
             self._scan = _native.scan_json(self._random.choice(_BODIES))
         return self._scan
 
+    def past(self) -> Any:  # noqa: ANN401
+        """Make a past: an empty one, or the one of before, which may have grown."""
+        if self._random.random() < 0.5:
+            self._past = _native.Past()
+        return self._past
+
     def arguments_of(self, name: str) -> tuple[list[Any], dict[str, Any]]:
         """Make what a function is called with."""
         odd = self.rarely_odd
@@ -235,6 +242,16 @@ class _Maker:
                 {},
             ),
             "plan": lambda: ([messages, odd(self.known()), odd(self.options())], {}),
+            "plan_rest": lambda: (
+                [
+                    odd(self.past()),
+                    messages,
+                    odd(self.known()),
+                    odd(self.options()),
+                    odd([odd(1) for _ in range(self._random.randrange(6))]),
+                ],
+                {},
+            ),
             "begins_with": lambda: ([messages, odd(self.messages())], {}),
             "outline": lambda: ([messages], {}),
             "rewrite_again": lambda: (

@@ -72,6 +72,10 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "utf8_length": ((_TEXT,), {}),
 }
 _BODY: Final = json.dumps({"messages": _MESSAGES}).encode()
+# What comes behind a past.
+_PAST_ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
+    "plan_rest": (_MESSAGES, Known({}, {}), _OPTIONS, []),
+}
 # What comes behind the body, or behind the scan of one.
 _JSON_ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
     "scan_json": (),
@@ -109,7 +113,7 @@ def _entry_points(core: ModuleType) -> Iterator[tuple[str, str | None]]:
 
 
 def _problem_of_entry_point(name: str, core: ModuleType) -> str | None:
-    if name not in _ARGUMENTS | _JSON_ARGUMENTS:
+    if name not in _ARGUMENTS | _JSON_ARGUMENTS | _PAST_ARGUMENTS:
         return "is not tried"
     function = getattr(core, name)
     arguments, options = _arguments_of(name, core)
@@ -132,9 +136,11 @@ def _problem_of_entry_point(name: str, core: ModuleType) -> str | None:
 
 
 def _arguments_of(name: str, core: ModuleType) -> tuple[tuple[object, ...], dict[str, object]]:
-    """Return what a function is called with; a scan is of the core that made it."""
+    """Return what a function is called with; a scan and a past are of the core that made it."""
     if name in _ARGUMENTS:
         return _ARGUMENTS[name]
+    if name in _PAST_ARGUMENTS:
+        return (core.Past(), *_PAST_ARGUMENTS[name]), {}
     others = _JSON_ARGUMENTS[name]
     return ((_BODY if name == "scan_json" else core.scan_json(_BODY)), *others), {}
 
@@ -144,6 +150,8 @@ def _plain(result: object) -> object:
     if isinstance(result, Plan):
         said = (result.choices, result.kept, result.adoptions, result.changes, result.totals)
         return [list(part) for part in said], result.candidates, result.chars_before
+    if isinstance(result, tuple):
+        return [_plain(part) for part in result]
     if isinstance(result, list):
         return [bytes(part) if isinstance(part, memoryview) else part for part in result]
     return getattr(result, "body", result)

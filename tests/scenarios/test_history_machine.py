@@ -12,7 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.scenarios.history_machine import AppendOnlyMachine, HistoryMachine, VerifiedMachine
 from toolbudget import _core as core
-from toolbudget.budget import history
+from toolbudget._core.pure import past
 from toolbudget.budget.state import ContentReplacementState
 
 if TYPE_CHECKING:
@@ -50,6 +50,17 @@ def _patched(target: object, name: str, new: object) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _in_pure_past(target: object, name: str, new: object) -> Iterator[None]:
+    """Put something else into the pure core's past, which stands in for the native one's."""
+    with (
+        _patched(core, "Past", past.Past),
+        _patched(core, "plan_rest", past.plan_rest),
+        _patched(target, name, new),
+    ):
+        yield
+
+
 def _trusts_outputs() -> AbstractContextManager[None]:
     """Give the output of the turn before without a look at it."""
     rewrite_again = core.rewrite_again
@@ -68,18 +79,16 @@ def _trusts_outputs() -> AbstractContextManager[None]:
 BUGS: Final[dict[str, tuple[type[HistoryMachine], Callable[[], AbstractContextManager[None]]]]] = {
     "does not compare the beginning": (
         AppendOnlyMachine,
-        lambda: _patched(core, "begins_with", lambda new, old: len(old) <= len(new)),
+        lambda: _in_pure_past(past, "begins_with", lambda new, old: len(old) <= len(new)),
     ),
     "does not look for ids of the past": (
         AppendOnlyMachine,
-        lambda: _patched(history._Past, "is_independent_of", lambda _past, _outline: True),
+        lambda: _in_pure_past(past.Past, "is_independent_of", lambda _past, _outline: True),
     ),
     "does not look for the answer behind the past": (
         AppendOnlyMachine,
-        lambda: _patched(
-            history._Past,
-            "is_independent_of",
-            lambda past, outline: past._ids.isdisjoint(outline.ids),
+        lambda: _in_pure_past(
+            past.Past, "is_independent_of", lambda past, rest: past._ids.isdisjoint(rest.ids)
         ),
     ),
     "does not notice what was taken back": (

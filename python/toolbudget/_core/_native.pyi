@@ -22,6 +22,7 @@ from toolbudget._core.pure import (
     Plan,
     PlanOptions,
     Shown,
+    Sums,
     Survey,
     Unit,
 )
@@ -31,6 +32,7 @@ _Item = TypeVar("_Item")
 __all__ = [
     "Choices",
     "FingerprintCache",
+    "Past",
     "PlanItems",
     "TotalsOfGroups",
     "begins_with",
@@ -47,6 +49,7 @@ __all__ = [
     "outline",
     "plan",
     "plan_json",
+    "plan_rest",
     "replace_content",
     "rewrite",
     "rewrite_again",
@@ -80,6 +83,40 @@ class FingerprintCache:
 
     def __len__(self) -> int:
         """Count the texts."""
+
+@final
+class Past:
+    """The beginning of a conversation that nothing which follows can change any more.
+
+    It begins empty, and grows when :func:`plan_rest` finds that more has ended.
+
+    Example:
+        >>> past = Past()
+        >>> past.inputs, past.join([{"role": "user"}])
+        ([], None)
+    """
+
+    def __new__(cls) -> Self: ...
+    @property
+    def inputs(self) -> list[object]:
+        """Its messages; the list only grows."""
+
+    @property
+    def outputs(self) -> list[object]:
+        """What has become of each of them."""
+
+    @property
+    def sums(self) -> Sums:
+        """What was counted in it."""
+
+    def join(self, output: list[object], /) -> list[object] | None:
+        """Return the whole output, given what follows; ``None`` if nothing is changed here.
+
+        A list that was returned before is used again once nobody else has it.
+        """
+
+    def rewritten(self) -> list[object]:
+        """Return each changed message followed by what it has become."""
 
 @final
 class Choices(Sequence[Choice]):
@@ -507,6 +544,45 @@ def outline(messages: object) -> Outline:
         ... ]
         >>> outline(turn)[:3]
         (1, ['t1', 'm2'], 1)
+    """
+
+def plan_rest(
+    past: Past,
+    messages: list[object],
+    known: Known,
+    options: PlanOptions,
+    earlier: list[object],
+) -> tuple[Plan, list[object]] | None:
+    """Decide about what follows the past in a list, which looks at nothing else.
+
+    What has ended meanwhile becomes a part of the past before that.
+
+    Args:
+        past: A beginning of earlier lists. If this raises, it is not to be used again.
+        messages: The whole list.
+        known: What was decided before; what was decided about the past still holds.
+        options: Those that the past was made with.
+        earlier: Changed messages, each followed by what it has become: what is still the same is
+            used again.
+
+    Returns:
+        The plan and the messages that it is about; ``None`` if only a plan of the whole list is
+        sure to be right: it does not begin with the past, something of the past occurs again, or
+        it cannot be a message list.
+
+    Example:
+        >>> from toolbudget._core.pure import Known, PlanOptions
+        >>> options = PlanOptions(
+        ...     limit=9,
+        ...     preview_bytes=100,
+        ...     expected_path=lambda name, is_json: f"/{name}.txt",
+        ...     is_stored_as_json=lambda content: False,
+        ...     is_exempt_tool=lambda name: False,
+        ... )
+        >>> messages = [{"role": "user", "content": "hello"}]
+        >>> plan, rest = plan_rest(Past(), messages, Known({}, {}), options, [])
+        >>> plan.decides, rest == messages
+        (False, True)
     """
 
 def begins_with(messages: list[object], beginning: list[object]) -> bool:

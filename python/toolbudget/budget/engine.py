@@ -232,7 +232,8 @@ class Engine:
             def make_plan() -> Plan:
                 if self._parent_state is not None:
                     self._fill_gaps(messages)
-                return turn.plan(journal, self._with_rule(options), self._token(options))
+                asked = self._with_rule(options) if self._keeps_history else options
+                return turn.plan(journal, asked, self._token(options))
 
             done = journal.transact(make_plan, keeps_failed=True)
             journal.fingerprints = done.plan.fingerprints

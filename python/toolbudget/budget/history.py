@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from toolbudget import _core as core
-from toolbudget.budget.summary import NOTHING, Sums
+from toolbudget.budget.summary import NOTHING
 from toolbudget.budget.taking import take, unchanged
-from toolbudget.errors import InvalidMessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from toolbudget._core.pure import Change, Known, Outline, Plan, PlanOptions
-    from toolbudget._core.pure.shape import Chain
+    from toolbudget._core.pure import Change, Plan, PlanOptions, Sums
     from toolbudget.budget.journal import Journal
 
 __all__ = ["HISTORY_MODES", "History", "HistoryMode", "Turn"]
@@ -23,71 +21,30 @@ HistoryMode: TypeAlias = Literal["verified", "append_only"]
 HISTORY_MODES: Final = ("verified", "append_only")
 
 
-class _Past:
-    """The beginning of a conversation that nothing which follows can change any more.
-
-    All of it is decided, and every group of it has ended. It ends before an assistant message.
-    """
-
-    __slots__ = ("_ids", "_is_changed", "_open_chains", "inputs", "outputs", "sums", "token")
-
-    def __init__(self, token: object) -> None:
-        """Begin without messages; it is of use as long as the token stays equal."""
-        self.token = token
-        self.inputs: list[Any] = []
-        self.outputs: list[Any] = []
-        self.sums = Sums()
-        self._is_changed = False
-        self._ids: set[str] = set()
-        self._open_chains: set[Chain | None] = set()
-
-    def is_independent_of(self, outline: Outline) -> bool:
-        """Tell whether what follows has no call, result, answer or open group in common with it."""
-        if self.inputs and outline.first_chain is None:
-            # Without the answer that ended it, the last message may change again.
-            return False
-        open_chains, first_chain = self._open_chains, outline.first_chain
-        is_answered = len(open_chains) == 1 and first_chain in open_chains
-        if not is_answered and not (open_chains - {first_chain}).isdisjoint(outline.chains):
-            return False
-        return self._ids.isdisjoint(outline.ids)
-
-    def join(self, output: list[Any]) -> list[Any] | None:
-        """Return the whole output, given what follows; ``None`` if nothing is changed here."""
-        return self.outputs + output if self._is_changed else None
-
-    def grow(self, closed: list[Any], output: list[Any], outline: Outline) -> None:
-        """Take over messages and what has become of them."""
-        self._is_changed |= output is not closed
-        self.inputs += closed
-        self.outputs += output
-        self._ids.update(outline.ids[: outline.ids_before])
-        self._open_chains.discard(outline.first_chain)
-        self._open_chains.update(outline.open_chains)
-
-    def rewritten(self) -> Iterator[object]:
-        """Yield each changed message followed by what it has become."""
-        for message, output in zip(self.inputs, self.outputs, strict=True):
-            if message is not output:
-                yield from (message, output)
-
-
 class Turn:
     """One enforcement: what of its messages is looked at, and what comes back.
 
-    Attributes:
+    Args:
+        messages: Everything that the next request would hold.
+        past: What need not be looked at, as long as the token stays equal.
+        token: The one that the past was made with.
         rewritten: Each changed message that was looked at, followed by what it has become.
     """
 
-    __slots__ = ("_messages", "_part", "_past", "rewritten")
+    __slots__ = ("_messages", "_part", "_past", "_token", "rewritten")
 
     def __init__(
-        self, messages: Sequence[Any], past: _Past | None, rewritten: list[object]
+        self,
+        messages: Sequence[Any],
+        past: core.Past | None,
+        token: object,
+        rewritten: list[object],
     ) -> None:
         """Begin with what is kept of the turn before."""
         self._messages = messages
         self._part = messages
         self._past = past
+        self._token = token
         self.rewritten = rewritten
 
     @property
@@ -101,57 +58,22 @@ class Turn:
         Raises:
             InvalidMessageError: The messages cannot be a message list.
         """
-        past = self._past
+        past, messages = self._past, self._messages
         if past is not None:
-            plan = self._plan_rest(past, journal, options) if past.token == token else None
-            if plan is not None:
-                return plan
-            self.rewritten = [*self.rewritten, *past.rewritten()]
-            self._past = None
+            if self._token == token and type(messages) is list:
+                known = journal.state.known(journal.fingerprints, is_part=True)
+                planned = core.plan_rest(past, messages, known, options, self.rewritten)
+                if planned is not None:
+                    plan, self._part = planned
+                    return plan
+            self._drop_past(past)
         known = journal.state.known(journal.fingerprints)
-        self._part = take(self._messages)
+        self._part = take(messages)
         return core.plan(self._part, known, options)
 
-    def _plan_rest(self, past: _Past, journal: Journal, options: PlanOptions) -> Plan | None:
-        messages = self._messages
-        if type(messages) is not list or not core.begins_with(messages, past.inputs):
-            return None
-        rest = messages[len(past.inputs) :]
-        known = journal.state.known(journal.fingerprints, is_part=True)
-        try:
-            outline = core.outline(rest)
-            if not past.is_independent_of(outline):
-                return None
-            if outline.boundary and self._close(past, rest, outline, known, options):
-                rest = rest[outline.boundary :]
-            plan = core.plan(rest, known, options)
-        except InvalidMessageError:
-            # Looking at everything finds it too, and names its place in the whole list.
-            return None
-        self._part = rest
-        return plan
-
-    def _close(
-        self,
-        past: _Past,
-        rest: list[Any],
-        outline: Outline,
-        known: Known,
-        options: PlanOptions,
-    ) -> bool:
-        """Make the messages before the boundary part of the past, if all of them is decided."""
-        ids, ids_before = outline.ids, outline.ids_before
-        if not set(ids[:ids_before]).isdisjoint(ids[ids_before:]):
-            return False
-        closed = output = rest[: outline.boundary]
-        plan = core.plan(closed, known, options)
-        if plan.decides:
-            return False
-        if plan.changes:
-            output = cast("list[Any]", core.rewrite_again(closed, plan.changes, self.rewritten)[0])
-        past.sums.add(plan, options)
-        past.grow(closed, output, outline)
-        return True
+    def _drop_past(self, past: core.Past) -> None:
+        self.rewritten = [*self.rewritten, *past.rewritten()]
+        self._past = None
 
     def rewrite(self, changes: Sequence[Change]) -> list[Any]:
         """Return the whole output; a list in which nothing changes is the same object."""
@@ -179,14 +101,14 @@ class Turn:
         past = [] if self._past is None else self._past.inputs
         return past, len(past), self._part
 
-    def next_past(self, token: object) -> _Past:
+    def next_past(self, token: object) -> core.Past:
         """Return what the next turn need not look at."""
         past = self._past
-        if past is not None and past.token == token:
+        if past is not None and self._token == token:
             return past
         if past is not None:
-            self.rewritten = [*self.rewritten, *past.rewritten()]
-        return _Past(token)
+            self._drop_past(past)
+        return core.Past()
 
 
 class History:
@@ -200,7 +122,8 @@ class History:
     def __init__(self, mode: HistoryMode) -> None:
         """Begin without a turn."""
         self.mode: Final = mode
-        self._past: _Past | None = None
+        self._past: core.Past | None = None
+        self._token: object = None
         self._rewritten: list[object] = []
 
     def begin(self, messages: Sequence[Any]) -> Turn:
@@ -208,14 +131,15 @@ class History:
         past, self._past = self._past, None
         if self.mode == "append_only" and type(messages) is tuple:
             messages = list(messages)
-        return Turn(messages, past, self._rewritten)
+        return Turn(messages, past, self._token, self._rewritten)
 
     def keep(self, turn: Turn, token: object) -> None:
         """Take over what the next turn can use."""
-        past = turn.next_past(token) if self.mode == "append_only" else None
-        self._past, self._rewritten = past, turn.rewritten
+        self._past = turn.next_past(token) if self.mode == "append_only" else None
+        self._token, self._rewritten = token, turn.rewritten
 
     def forget(self) -> None:
         """Let go of every message."""
         self._past = None
+        self._token = None
         self._rewritten = []

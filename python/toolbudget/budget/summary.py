@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections import Counter
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
+from toolbudget._core.pure import Sums
+from toolbudget._core.pure.choose import excess
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
@@ -22,33 +21,10 @@ if TYPE_CHECKING:
     from toolbudget.budget.transaction import Transaction
     from toolbudget.storage.records import ContentReplacementRecord
 
-__all__ = ["NOTHING", "Summary", "Sums", "report_of", "summary_of"]
+__all__ = ["NOTHING", "Summary", "report_of", "summary_of"]
 
 
-@dataclass(slots=True)
-class Sums:
-    """What a report counts in messages that were not looked at again: all of it was decided."""
-
-    groups: int = 0
-    candidates: int = 0
-    reapplied: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    chars_before: int = 0
-    chars_gained: int = 0
-    over_limit_chars: int = 0
-
-    def add(self, plan: Plan, options: PlanOptions) -> None:
-        """Add what a plan that decides nothing has counted."""
-        self.groups += len(plan.totals)
-        self.candidates += plan.candidates
-        self.reapplied += len(plan.changes)
-        if plan.skipped:
-            self.skipped.update(plan.skipped)
-        self.chars_before += plan.chars_before
-        self.chars_gained += plan.chars_gained
-        self.over_limit_chars += _over_limit(plan, options)
-
-
+# Of messages that were not looked at, if there are none.
 NOTHING: Final = Sums()
 _NONE_SKIPPED: Final[MappingProxyType[str, int]] = MappingProxyType({})
 
@@ -150,9 +126,7 @@ def _over_limit(plan: Plan, options: PlanOptions) -> int:
         return 0
     limit, accounting = options.limit, options.accounting
     over = core.totals_over(plan.totals, limit, accounting)
-    if not over:
-        return 0
-    return sum(math.ceil(totals.visible(accounting) - limit) for totals in over)
+    return excess(over, limit, accounting) if over else 0
 
 
 def _settle_totals(outcome: StoreOutcome, options: PlanOptions) -> None:

@@ -36,7 +36,8 @@ class Transaction:
     def follow(self, plan: Plan) -> None:
         """Take another plan instead; until something is stored, every choice counts as kept."""
         self.plan = plan
-        self.kept = list(plan.kept)
+        # To make a list of nothing costs as much as a key.
+        self.kept = list(plan.kept) if plan.kept else []
         choices = plan.choices
         self.outcome = StoreOutcome(kept=list(choices)) if choices else _NOTHING_STORED
         self.failures: list[Failure] = []
@@ -49,7 +50,7 @@ class Transaction:
         nothing may.
         """
         outcome = self.outcome
-        decisions: list[tuple[Key, str | None]] = list(zip(self.kept, repeat(None), strict=False))
+        decisions: list[tuple[Key, str | None]] = list(zip(self.kept, repeat(None)))
         if self.plan.adoptions or outcome.replaced:
             adopted = [(adoption.key, adoption.replacement) for adoption in self.plan.adoptions]
             replaced = [(item.choice.key, item.replacement) for item in outcome.replaced]

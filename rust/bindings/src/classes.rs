@@ -24,6 +24,7 @@ pub(crate) struct Classes {
     pub(crate) plan: SlottedClass<11>,
     pub(crate) prepared: SlottedClass<4>,
     pub(crate) shown: Py<PyType>,
+    pub(crate) sums: Py<PyType>,
     pub(crate) survey: SlottedClass<2>,
 }
 
@@ -95,6 +96,7 @@ impl Classes {
                 ["fresh", "parts", "head", "_size_bytes"],
             )?,
             shown: class("Shown")?.unbind(),
+            sums: class("Sums")?.unbind(),
             survey: SlottedClass::new(class("Survey")?, ["groups", "skipped"])?,
         })
     }

@@ -50,6 +50,11 @@ pub(crate) fn invalid_body(py: Python<'_>, problem: JsonError) -> PyErr {
     }
 }
 
+/// Whether it is one of those that [`invalid_message`] makes.
+pub(crate) fn is_invalid_message(error: &PyErr, py: Python<'_>) -> PyResult<bool> {
+    Ok(error.is_instance(py, invalid_class(py)?.as_any()))
+}
+
 fn invalid_class(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let class = CLASS.import(py, "toolbudget.errors", "InvalidMessageError")?;

@@ -7,8 +7,7 @@ use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 use toolbudget_core::{Decision, Fingerprint, Recorded};
 
 use crate::classes::Classes;
-use crate::raw::is_same_text;
-use crate::text::PyText;
+use crate::text::{PyText, ascii_bytes};
 
 /// A replacement that was recorded: the very object.
 #[derive(Clone)]
@@ -138,7 +137,6 @@ fn the_only<'py>(
     classes: &Classes,
     fingerprint: Fingerprint,
 ) -> PyResult<Option<Option<Bound<'py, PyAny>>>> {
-    let py = by_fingerprint.py();
     let Ok(dict) = by_fingerprint.cast_exact::<PyDict>() else {
         return Ok(None);
     };
@@ -159,10 +157,7 @@ fn the_only<'py>(
     let is_same = size
         .extract::<u64>()
         .is_ok_and(|size| size == fingerprint.size_chars)
-        && is_same_text(
-            &hash,
-            &PyString::from_bytes(py, &fingerprint.hash.to_hex())?,
-        );
+        && ascii_bytes(&hash)? == Some(fingerprint.hash.to_hex().as_slice());
     Ok(Some(is_same.then_some(decision)))
 }
 

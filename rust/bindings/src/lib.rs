@@ -21,10 +21,12 @@ mod json_standing;
 mod knowledge;
 mod known;
 mod late;
+mod links;
 mod number;
 mod options;
 mod outline;
 mod own_candidate;
+mod past;
 mod plan;
 mod plan_again;
 mod plan_items;
@@ -36,6 +38,7 @@ mod rewrite;
 mod search;
 mod settled;
 mod shape;
+mod spares;
 mod standing;
 mod styles;
 mod text;
@@ -59,6 +62,8 @@ mod _native {
     use crate::cache::FingerprintCache;
     #[pymodule_export]
     use crate::choices::Choices;
+    #[pymodule_export]
+    use crate::past::Past;
     #[pymodule_export]
     use crate::plan_items::PlanItems;
     #[pymodule_export]
@@ -216,6 +221,20 @@ mod _native {
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(messages.py(), || {
             crate::plan::plan(messages, known, options)
+        })
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (past, messages, known, options, earlier))]
+    fn plan_rest<'py>(
+        past: &Bound<'py, Past>,
+        messages: &Bound<'py, PyList>,
+        known: &Bound<'py, PyAny>,
+        options: &Bound<'py, PyAny>,
+        earlier: &Bound<'py, PyList>,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyList>)>> {
+        guarded(past.py(), || {
+            crate::past::plan_rest(past, messages, known, options, earlier)
         })
     }
 

@@ -13,7 +13,9 @@ use crate::knowledge::PyKnowledge;
 use crate::known::{Known, PyReplacement};
 use crate::options::PlanOptions;
 use crate::plan_again::plan_again;
+use crate::plan_items::PlanItems;
 use crate::plan_writer::Writer;
+use crate::totals::TotalsOfGroups;
 
 pub(crate) type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
 
@@ -47,7 +49,7 @@ pub(crate) fn plan<'py>(
 }
 
 /// The cache of the call before, if it is one of this core's, else a new one.
-fn own_cache<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, FingerprintCache>> {
+pub(crate) fn own_cache<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, FingerprintCache>> {
     match known.cast_exact::<FingerprintCache>() {
         Ok(cache) => Ok(cache.clone()),
         Err(_) => Bound::new(known.py(), FingerprintCache::new()),
@@ -62,12 +64,13 @@ fn empty_plan<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let classes = Classes::get(py)?;
     let list = || PyList::empty(py).into_any();
     let zero = 0_usize.into_bound_py_any(py)?;
+    let items = PlanItems::of(Vec::new(), &cache)?.into_any();
     let values = [
         list(),
+        items.clone(),
         list(),
-        list(),
-        list(),
-        list(),
+        items,
+        TotalsOfGroups::empty(py)?.into_any(),
         classes.counter.make(py, [])?,
         zero.clone(),
         zero.clone(),

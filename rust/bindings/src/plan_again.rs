@@ -216,7 +216,7 @@ impl<'py> Turn<'_, 'py> {
     }
 }
 
-fn make_plan<'a, 'py>(
+pub(crate) fn make_plan<'a, 'py>(
     memory: &'a mut Memory,
     collected: &'a Collected<'py>,
     known: &'a Known<'py>,

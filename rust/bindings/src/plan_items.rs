@@ -1,6 +1,7 @@
 //! Lists of a plan whose items become objects of Python only when they are looked at.
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyList, PyString};
 
 use crate::cache::FingerprintCache;
@@ -111,12 +112,24 @@ impl PlanItems {
 }
 
 impl PlanItems {
+    /// Makes a sequence; one without items is always the same, since nobody can change it.
+    ///
     /// `cache` is that of the plan: what is hashed for its items is remembered there.
-    pub(crate) fn new(items: Vec<PlanItem>, cache: &Bound<'_, FingerprintCache>) -> Self {
-        Self {
-            items,
-            cache: cache.clone().unbind(),
+    pub(crate) fn of<'py>(
+        items: Vec<PlanItem>,
+        cache: &Bound<'py, FingerprintCache>,
+    ) -> PyResult<Bound<'py, Self>> {
+        static EMPTY: PyOnceLock<Py<PlanItems>> = PyOnceLock::new();
+        let py = cache.py();
+        if !items.is_empty() {
+            let cache = cache.clone().unbind();
+            return Bound::new(py, Self { items, cache });
         }
+        let empty = EMPTY.get_or_try_init(py, || {
+            let (items, cache) = (Vec::new(), Py::new(py, FingerprintCache::new())?);
+            Py::new(py, Self { items, cache })
+        })?;
+        Ok(empty.bind(py).clone())
     }
 
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

@@ -154,9 +154,9 @@ impl<'py> Decided<'py> {
         let classes = Classes::get(py)?;
         let values = [
             self.choices.into_any(),
-            Bound::new(py, PlanItems::new(self.kept, cache))?.into_any(),
+            PlanItems::of(self.kept, cache)?.into_any(),
             self.adoptions.into_any(),
-            Bound::new(py, PlanItems::new(sums.changes, cache))?.into_any(),
+            PlanItems::of(sums.changes, cache)?.into_any(),
             totals.into_any(),
             counter(&sums.skipped, classes, py)?,
             sums.candidates.into_bound_py_any(py)?,

@@ -47,7 +47,7 @@ impl Settled {
         knowledge: &mut PyKnowledge<'_, 'py>,
         known: &Known<'py>,
     ) -> PyResult<Option<Self>> {
-        if !(plan.choices.is_empty() && plan.kept.is_empty() && plan.adoptions.is_empty()) {
+        if decides(plan) {
             return Ok(None);
         }
         let mut settled = Self::default();
@@ -122,8 +122,13 @@ impl Settled {
     }
 }
 
+/// Whether anything is to be stored or recorded.
+pub(crate) const fn decides(plan: &CorePlan<'_>) -> bool {
+    !(plan.choices.is_empty() && plan.kept.is_empty() && plan.adoptions.is_empty())
+}
+
 /// A recorded replacement that is put in again.
-fn change<'py>(
+pub(crate) fn change<'py>(
     collected: &Collected<'py>,
     candidate: usize,
     text: &PyReplacement<'py>,

@@ -2,11 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use toolbudget_core::{Chain, Outline, Unit};
+use toolbudget_core::{Outline, Unit};
 
 use crate::address::NumberSet;
 use crate::cache::Memory;
 use crate::known::Known;
+use crate::links::Links;
 use crate::raw::{Tape, is_same_text};
 use crate::settled::Settled;
 use crate::text::PyText;
@@ -33,15 +34,7 @@ pub(crate) struct Standing {
 pub(crate) struct Past {
     pub(crate) messages: usize,
     pub(crate) settled: Settled,
-    /// The hashes of its ids.
-    ids: NumberSet,
-    open_chains: Vec<OwnChain>,
-}
-
-/// A chain apart from the call that met it.
-struct OwnChain {
-    is_sidechain: bool,
-    agent_id: Option<Py<PyString>>,
+    links: Links,
 }
 
 /// A [`Standing`] if there is one, and how long it is not worth while to make one.
@@ -162,28 +155,14 @@ impl Past {
     /// Tells whether what follows has no call, result, answer or open group in common with it.
     pub(crate) fn is_independent_of(&self, rest: &Outline<PyText<'_>>) -> bool {
         // Without the answer that ended it, the last message may change again.
-        let Some(first_chain) = &rest.first_chain else {
-            return self.messages == 0;
-        };
-        let mut left = self.open_chains.iter().filter(|open| !open.is(first_chain));
-        !left.any(|open| rest.chains.iter().any(|chain| open.is(chain)))
-            && !rest.ids.iter().any(|id| self.ids.contains(&id.number()))
+        (self.messages == 0 || rest.first_chain.is_some()) && self.links.are_apart_from(rest)
     }
 
     /// Takes the messages of an outline over up to its boundary, once they are settled.
     pub(crate) fn grow(&mut self, closed: &Outline<PyText<'_>>, settled: Settled) {
         self.messages += closed.boundary;
         self.settled.append(settled);
-        let ids = closed.ids.iter().take(closed.ids_before);
-        self.ids.extend(ids.map(PyText::number));
-        if let Some(first_chain) = &closed.first_chain {
-            self.open_chains.retain(|open| !open.is(first_chain));
-        }
-        for chain in &closed.open_chains {
-            if !self.open_chains.iter().any(|open| open.is(chain)) {
-                self.open_chains.push(OwnChain::of(chain));
-            }
-        }
+        self.links.grow(closed);
     }
 }
 
@@ -203,28 +182,6 @@ pub(crate) fn is_cut(closed: &Outline<PyText<'_>>, rest: &Outline<PyText<'_>>) -
     let before = closed.ids.iter().take(closed.ids_before);
     let before: NumberSet = before.map(PyText::number).collect();
     !rest.ids.iter().any(|id| before.contains(&id.number()))
-}
-
-impl OwnChain {
-    fn of(chain: &Chain<PyText<'_>>) -> Self {
-        let agent_id = chain.agent_id.as_ref();
-        Self {
-            is_sidechain: chain.is_sidechain,
-            agent_id: agent_id.map(|agent_id| agent_id.as_object().clone().unbind()),
-        }
-    }
-
-    fn is(&self, chain: &Chain<PyText<'_>>) -> bool {
-        let is_same_agent = match (&self.agent_id, &chain.agent_id) {
-            (None, None) => true,
-            (Some(own), Some(other)) => {
-                let other = other.as_object();
-                is_same_text(own.bind(other.py()), other)
-            }
-            _ => false,
-        };
-        self.is_sidechain == chain.is_sidechain && is_same_agent
-    }
 }
 
 /// Which tools are exempt, each asked for once in a call.

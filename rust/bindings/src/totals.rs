@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 use toolbudget_core::Totals;
 
@@ -32,6 +33,13 @@ impl TotalsOfGroups {
 }
 
 impl TotalsOfGroups {
+    /// The totals of no group: always the same, since nobody can change it.
+    pub(crate) fn empty(py: Python<'_>) -> PyResult<Bound<'_, Self>> {
+        static EMPTY: PyOnceLock<Py<TotalsOfGroups>> = PyOnceLock::new();
+        let empty = EMPTY.get_or_try_init(py, || Py::new(py, Self::new(Vec::new())))?;
+        Ok(empty.bind(py).clone())
+    }
+
     pub(crate) fn new(totals: Vec<Totals>) -> Self {
         Self {
             totals,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from unittest import mock
 
 import pytest
@@ -14,6 +14,7 @@ from tests.builders import answer, call, is_reference, msg, res, turn
 from tests.core.harness import record
 from toolbudget import ConfigError, InvalidMessageError, Limits, MemoryStore, Session, StoreError
 from toolbudget import _core as core
+from toolbudget._core.pure import past
 from toolbudget.budget.history import History
 
 if TYPE_CHECKING:
@@ -34,29 +35,46 @@ def open_session(root: Path, history: HistoryMode, **options: Any) -> Session:  
     return Session.open(root, "session", history=history, **options)
 
 
-def conversation(turns: int, first: int = 0) -> list[Message]:
+class Watched(dict[str, Any]):
+    """A message that tells when it is looked at."""
+
+    seen: ClassVar[set[int]] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as that of dict
+        """Note it."""
+        self.seen.add(id(self))
+        return super().get(name, default)
+
+
+def conversation(
+    turns: int, first: int = 0, kind: Callable[[Message], Message] = dict
+) -> list[Message]:
     """Make turns of one call each; every third result is too large."""
     messages: list[Message] = []
     for number in range(first, first + turns):
         text = LARGE if number % 3 == 0 else "small"
-        messages.append(answer(call(f"t{number}", "Fetch"), message_id=f"m{number}"))
-        messages.append(msg(res(f"t{number}", text)))
+        messages.append(kind(answer(call(f"t{number}", "Fetch"), message_id=f"m{number}")))
+        messages.append(kind(msg(res(f"t{number}", text))))
     return messages
 
 
 def planned(work: Callable[[], object]) -> int:
-    """Count the messages that are looked at while something is done."""
-    with mock.patch.object(core, "plan", wraps=core.plan) as plan:
-        work()
-    return sum(len(call.args[0]) for call in plan.call_args_list)
+    """Count the watched messages that are looked at while something is done."""
+    Watched.seen.clear()
+    work()
+    return len(Watched.seen)
 
 
-def warm(root: Path, history: HistoryMode = "append_only") -> tuple[Session, list[Message]]:
+def warm(
+    root: Path,
+    history: HistoryMode = "append_only",
+    kind: Callable[[Message], Message] = dict,
+) -> tuple[Session, list[Message]]:
     """Give a session that has taken three turns after a history."""
-    session, messages = open_session(root, history), conversation(20)
+    session, messages = open_session(root, history), conversation(20, kind=kind)
     for _ in range(3):
         session.enforce(messages)
-        messages = messages + conversation(1, len(messages) // 2)
+        messages = messages + conversation(1, len(messages) // 2, kind)
     session.enforce(messages)
     return session, messages
 
@@ -79,7 +97,7 @@ def test_an_unknown_mode_is_refused(root: Path, value: Any) -> None:  # noqa: AN
 def test_children_have_the_mode_of_their_parent(root: Path, history: HistoryMode) -> None:
     """Forks and sub-agents inherit the mode, and have a history of their own."""
     session = open_session(root, history)
-    messages = conversation(9)
+    messages = conversation(9, kind=Watched)
     expected = [list(session.enforce(messages)) for _ in range(3)][-1]
     for child in (session.fork("other"), session.subagent("a1")):
         looked_at = [planned(lambda: child.enforce(messages)) for _ in range(4)]  # noqa: B023
@@ -93,15 +111,15 @@ def test_children_have_the_mode_of_their_parent(root: Path, history: HistoryMode
 
 def test_a_turn_looks_at_what_is_new(root: Path) -> None:
     """Beside the new messages it is the turn before, which was open until now."""
-    session, messages = warm(root)
-    messages = messages + conversation(1, len(messages) // 2)
+    session, messages = warm(root, kind=Watched)
+    messages = messages + conversation(1, len(messages) // 2, Watched)
     assert planned(lambda: session.enforce(messages)) == 4
     assert session.report.candidates == len(messages) // 2
 
 
 def test_the_default_looks_at_everything(root: Path) -> None:
     """No message is passed over."""
-    session, messages = warm(root, "verified")
+    session, messages = warm(root, "verified", Watched)
     assert planned(lambda: session.enforce(messages)) == len(messages)
 
 
@@ -128,8 +146,9 @@ def test_what_is_not_appended_only_is_noticed(
     root: Path, edit: Callable[[list[Message]], list[Message]]
 ) -> None:
     """It costs a full pass, gives what the default gives, and is no error."""
-    session, messages = warm(root)
+    session, messages = warm(root, kind=Watched)
     edited = edit(messages)
+    edited[:] = [one if type(one) is Watched else Watched(one) for one in edited]
     output: list[Any] = []
     looked_at = planned(lambda: output.extend(session.enforce(edited)))
     assert looked_at >= len(edited)
@@ -139,7 +158,7 @@ def test_what_is_not_appended_only_is_noticed(
 
 def test_a_tuple_is_as_good_as_a_list(root: Path) -> None:
     """A host may keep its messages in a tuple."""
-    session, messages = warm(root)
+    session, messages = warm(root, kind=Watched)
     assert planned(lambda: session.enforce(tuple(messages))) <= 4
     assert session.enforce(tuple(messages)) == session.enforce(messages)
 
@@ -150,12 +169,12 @@ def test_records_of_many_chains_are_passed_over(root: Path) -> None:
     left = [
         record(message, isSidechain=True, agentId="a1") for message in turn("Fetch", left=LARGE)
     ]
-    messages = [*left, *conversation(20)]
+    messages = list(map(Watched, [*left, *conversation(20)]))
     expected = [session.enforce(messages) for _ in range(3)][-1]
     assert planned(lambda: session.enforce(messages)) == 2
     assert session.enforce(messages) == expected
     # It goes on after all: its group is looked at again, as a whole.
-    messages.append(record(msg(res("later", LARGE)), isSidechain=True, agentId="a1"))
+    messages.append(Watched(record(msg(res("later", LARGE)), isSidechain=True, agentId="a1")))
     assert planned(lambda: session.enforce(messages)) >= len(messages)
     assert session.report.groups == 21
 
@@ -195,9 +214,21 @@ def test_a_strict_failure_leaves_nothing_half_done(root: Path) -> None:
     assert session.report.candidates == 7
 
 
-@pytest.mark.parametrize("name", ["plan", "outline", "rewrite_again", "begins_with"])
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        (core, "plan_rest"),
+        (core, "plan"),
+        (core, "rewrite_again"),
+        (past, "outline"),
+        (past, "plan"),
+        (past, "rewrite_again"),
+    ],
+)
 @pytest.mark.parametrize("call_number", [1, 2])
-def test_an_interruption_drops_the_past(root: Path, name: str, call_number: int) -> None:
+def test_an_interruption_drops_the_past(
+    root: Path, target: object, name: str, call_number: int
+) -> None:
     """Whatever ends a turn in its middle, the next one gives what a full pass gives."""
     session, messages = warm(root)
     messages = messages + conversation(2, len(messages) // 2)
@@ -210,8 +241,8 @@ def test_an_interruption_drops_the_past(root: Path, name: str, call_number: int)
             raise KeyboardInterrupt
         return original(*arguments)
 
-    original = getattr(core, name)
-    with mock.patch.object(core, name, interrupted):
+    original = getattr(target, name)
+    with mock.patch.object(target, name, interrupted):
         for _ in range(2):
             try:
                 session.enforce(messages)
@@ -223,9 +254,31 @@ def test_an_interruption_drops_the_past(root: Path, name: str, call_number: int)
     assert (session.report.candidates, session.report.frozen) == (report.candidates, report.frozen)
 
 
+def test_an_interrupted_hook_drops_the_past(root: Path) -> None:
+    """What had ended is a part of the past by then, and the turn was not."""
+    is_interrupted = False
+
+    def redact(text: str) -> str:
+        if is_interrupted:
+            raise KeyboardInterrupt
+        return text.replace("a line", "a word")
+
+    session, messages = open_session(root, "append_only", redact=redact), conversation(6)
+    for _ in range(3):
+        session.enforce(messages)
+    messages += conversation(1, 6)
+    is_interrupted = True
+    with pytest.raises(KeyboardInterrupt):
+        session.enforce(messages)
+    is_interrupted = False
+    output, report = session.enforce(messages), session.report
+    assert is_reference(output[-1]["content"][0]["content"])
+    assert (report.candidates, report.replaced, report.reapplied) == (7, 1, 2)
+
+
 def test_bytes_and_objects_may_be_sent_in_turn(root: Path) -> None:
     """A body between two lists changes nothing about either."""
-    session, messages = warm(root)
+    session, messages = warm(root, kind=Watched)
     expected = list(session.enforce(messages))
     body = session.enforce_json(json.dumps({"messages": messages}).encode())
     assert json.loads(body)["messages"] == expected
@@ -365,7 +418,7 @@ def test_trim_lets_go_of_messages_and_outputs(root: Path, history: HistoryMode) 
 @pytest.mark.parametrize("history", MODES)
 def test_trim_costs_a_full_pass_and_changes_nothing(root: Path, history: HistoryMode) -> None:
     """Output, report and decisions are as before, and the turns after it are cheap again."""
-    session, messages = warm(root, history)
+    session, messages = warm(root, history, Watched)
     before, state, report = session.enforce(messages), session.state, session.report
     session.trim()
     assert planned(lambda: session.enforce(messages)) == len(messages)

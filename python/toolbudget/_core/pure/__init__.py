@@ -27,6 +27,7 @@ from toolbudget._core.pure.decision import (
 )
 from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
 from toolbudget._core.pure.outline import Outline, begins_with, outline
+from toolbudget._core.pure.past import Past, Sums, plan_rest
 from toolbudget._core.pure.plan import Plan, plan
 from toolbudget._core.pure.preview import cut_preview
 from toolbudget._core.pure.replacement import (
@@ -82,6 +83,7 @@ __all__ = [
     "Known",
     "Outline",
     "OutlinePreview",
+    "Past",
     "Plan",
     "PlanOptions",
     "Prepared",
@@ -89,6 +91,7 @@ __all__ = [
     "Rule",
     "Shown",
     "Standing",
+    "Sums",
     "Survey",
     "Unit",
     "begins_with",
@@ -105,6 +108,7 @@ __all__ = [
     "outline",
     "plan",
     "plan_json",
+    "plan_rest",
     "replace_content",
     "rewrite",
     "rewrite_again",

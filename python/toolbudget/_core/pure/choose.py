@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -12,13 +13,13 @@ from toolbudget._core.pure.size import utf8_length
 from toolbudget._core.pure.unit import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolbudget._core.pure.candidate import Candidate
     from toolbudget._core.pure.decision import Accounting, Key, PlanOptions
     from toolbudget._core.pure.shown import Shown
 
-__all__ = ["Choice", "Fresh", "GroupTotals", "Prepared", "choose", "totals_over"]
+__all__ = ["Choice", "Fresh", "GroupTotals", "Prepared", "choose", "excess", "totals_over"]
 
 # Shares of `preview_bytes`, tried in this order until the group fits.
 PREVIEW_STEPS_PERCENT: Final = (100, 50, 25, 10, 0)
@@ -49,6 +50,16 @@ def totals_over(
         [GroupTotals(frozen=9, standing=0, fresh=0, gained=0)]
     """
     return [item for item in totals if item.visible(accounting) > limit]
+
+
+def excess(over: Iterable[GroupTotals], limit: float, accounting: Accounting) -> int:
+    """Return by how much groups are over a limit that each of them is over, together.
+
+    Example:
+        >>> excess([GroupTotals(frozen=9), GroupTotals(frozen=8)], 7.5, "visible")
+        3
+    """
+    return sum(math.ceil(item.visible(accounting) - limit) for item in over)
 
 
 @dataclass(slots=True)

@@ -25,14 +25,32 @@ struct LaidOut {
 
 /// Whether a list begins with the very objects of another one.
 pub(crate) fn begins_with(list: &Bound<'_, PyList>, beginning: &Bound<'_, PyList>) -> bool {
-    let py = list.py();
-    if !is_laid_out_so(py) {
-        return begins_with_by_calls(list, beginning);
+    begin_alike(list, beginning, beginning.len())
+}
+
+/// Whether two lists have at least so many items, and so many of the very same ones first.
+pub(crate) fn begin_alike(
+    one: &Bound<'_, PyList>,
+    other: &Bound<'_, PyList>,
+    items: usize,
+) -> bool {
+    if one.len() < items || other.len() < items {
+        return false;
+    }
+    if !is_laid_out_so(one.py()) {
+        let mut pairs = one.iter().zip(other.iter()).take(items);
+        return pairs.all(|(item, wanted)| item.is(&wanted));
     }
     // SAFETY: both are live objects of type `list`, or of a subclass, which begins as a list does;
     // nothing runs below that could change one.
-    let (items, wanted) = unsafe { (items_of(list), items_of(beginning)) };
-    items.starts_with(wanted)
+    let (first, second) = unsafe { (items_of(one), items_of(other)) };
+    matches!((first.get(..items), second.get(..items)), (Some(a), Some(b)) if a == b)
+}
+
+/// Whether there is no other reference to a list than the one that is shown.
+pub(crate) fn has_one_owner(list: &Bound<'_, PyList>) -> bool {
+    // SAFETY: it is a live object, and the interpreter is held.
+    unsafe { ffi::Py_REFCNT(list.as_ptr()) == 1 }
 }
 
 /// Shows each item of a list, until it is told to stop; tells whether it never was.
@@ -72,14 +90,6 @@ pub(super) unsafe fn plain_items<'a>(
     }
     // SAFETY: lists are laid out so, and the caller vouches that nothing changes this one.
     Some(unsafe { items_at(object.cast::<LaidOut>()) })
-}
-
-fn begins_with_by_calls(list: &Bound<'_, PyList>, beginning: &Bound<'_, PyList>) -> bool {
-    beginning.len() <= list.len()
-        && beginning
-            .iter()
-            .zip(list.iter())
-            .all(|(wanted, item)| wanted.is(&item))
 }
 
 /// The addresses of a list's items.

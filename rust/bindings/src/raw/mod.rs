@@ -24,7 +24,7 @@ mod text;
 mod tuples;
 
 pub(crate) use blocks::{BlockReader, Read, ToolResult};
-pub(crate) use lists::begins_with;
+pub(crate) use lists::{begin_alike, begins_with, has_one_owner};
 pub(crate) use messages::{MessageReader, PlainMessage};
 pub(crate) use rewritten::RewrittenReader;
 pub(crate) use slotted::SlottedClass;
