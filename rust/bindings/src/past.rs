@@ -171,6 +171,7 @@ pub(crate) fn plan_rest<'py>(
         cache: &cache,
     };
     let planned = turn.plan(rest, earlier);
+    turn.memory.end();
     cache.get().put(turn.memory);
     past.get().put(found);
     match planned {
