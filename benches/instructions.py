@@ -61,7 +61,7 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("body of 10 x 400", "first"): 20.7,
     ("body of 10 x 400", "repeat"): 8.7,
 }
-MOST_FOR_A_TURN: Final = 121_000
+MOST_FOR_A_TURN: Final = 119_000
 MOST_FOR_A_MESSAGE: Final = 2.4
 
 

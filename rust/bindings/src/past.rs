@@ -123,7 +123,12 @@ impl Past {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // The lists themselves are what a cycle is cut at.
         visit.call(&self.inputs)?;
-        visit.call(&self.outputs)
+        visit.call(&self.outputs)?;
+        let Ok(found) = self.found.try_lock() else {
+            return Ok(());
+        };
+        let spares = found.iter().flat_map(|found| found.spares.lists());
+        spares.into_iter().try_for_each(|list| visit.call(list))
     }
 }
 

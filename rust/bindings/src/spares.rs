@@ -45,6 +45,11 @@ impl Spares {
         Ok(list)
     }
 
+    /// The lists, for the collector of cycles.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &Py<PyList>> {
+        self.0.iter().map(|spare| &spare.list)
+    }
+
     fn take_free(&mut self, beginning: &Bound<'_, PyList>) -> Option<Spare> {
         let is_free = |spare: &Spare| raw::has_one_owner(spare.list.bind(beginning.py()));
         let spare = self.0.remove(self.0.iter().position(is_free)?)?;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import json
+import weakref
 from typing import TYPE_CHECKING, Any, ClassVar
 from unittest import mock
 
@@ -447,6 +448,23 @@ def test_taking_back_is_about_the_last_request(root: Path, history: HistoryMode)
     messages = messages + turn("Fetch", last1="x" * 400, last2="y" * 400)
     assert session.enforce(messages) != messages
     assert session.withdraw() == 2
+
+
+@pytest.mark.parametrize("history", MODES)
+def test_a_session_that_its_messages_refer_to_is_collected(
+    root: Path, history: HistoryMode
+) -> None:
+    """What it keeps of a conversation does not keep itself alive."""
+    session, messages = warm(root, history)
+    messages = [{**message, "session": session} for message in messages]
+    output = session.enforce(messages)
+    for _ in range(3):
+        messages = messages + conversation(1, len(messages) // 2)
+        output = session.enforce(messages)
+    is_left = weakref.ref(session)
+    del session, messages, output
+    gc.collect()
+    assert is_left() is None
 
 
 def test_trim_of_a_new_or_closed_session_does_nothing(root: Path) -> None:
