@@ -36,7 +36,8 @@ pub(crate) struct JsonKnowledge<'a, 'py> {
     body: &'a [u8],
     known: Known<'py>,
     callbacks: &'a Callbacks<'py>,
-    decoded: Vec<OnceCell<Decoded<'py>>>,
+    /// Of each result, once any of them is asked for.
+    decoded: OnceCell<Vec<OnceCell<Decoded<'py>>>>,
     prepared: NumberMap<Prepared<'py>>,
     standing: &'a mut Standing,
     /// Ids with the exceptions of the `redact` hook.
@@ -61,7 +62,7 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
             known,
             callbacks,
             standing,
-            decoded: results.iter().map(|_| OnceCell::new()).collect(),
+            decoded: OnceCell::new(),
             prepared: NumberMap::default(),
             redaction_failures: PyList::empty(py),
         }
@@ -85,7 +86,9 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
 
     /// The content of a result.
     pub(crate) fn decoded(&self, candidate: usize) -> PyResult<&Decoded<'py>> {
-        let cell = &self.decoded[candidate];
+        let results = self.scan.scan.results();
+        let none = || results.iter().map(|_| OnceCell::new()).collect();
+        let cell = &self.decoded.get_or_init(none)[candidate];
         if cell.get().is_none() {
             let decoded = self.decode(candidate)?;
             return Ok(cell.get_or_init(|| decoded));

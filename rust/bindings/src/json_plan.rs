@@ -3,7 +3,7 @@
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use toolbudget_core::json::{JsonName, survey};
+use toolbudget_core::json::JsonName;
 use toolbudget_core::{Choice, Replacement, Survey};
 
 use crate::cache::FingerprintCache;
@@ -48,7 +48,7 @@ fn plan_scanned<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = known.py();
     let options = PlanOptions::read(options)?;
-    let survey = survey(&scan.scan, body, &scan.fingerprints, |name| {
+    let survey = scan.survey.exempting(&scan.scan, body, |name| {
         let name = text::from_wtf8(py, &name.text())?;
         options.is_exempt_tool.call1((name,))?.is_truthy()
     })?;

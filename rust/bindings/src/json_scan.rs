@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString};
 use toolbudget_core::Fingerprint;
-use toolbudget_core::json::{Earlier, JsonError, Leftover, Recalled, Scan, recall, text_of};
+use toolbudget_core::json::{
+    Earlier, JsonError, Leftover, Recalled, Scan, Surveyed, recall, survey, text_of,
+};
 
 use crate::classes::Classes;
 use crate::error;
@@ -44,6 +46,7 @@ pub(crate) struct Scanned {
     pub(crate) scan: Scan,
     /// Of each result.
     pub(crate) fingerprints: Vec<Fingerprint>,
+    pub(crate) survey: Surveyed,
     /// Of each result, once any of them is asked for.
     objects: OnceLock<Vec<Objects>>,
     pub(crate) standing: Standing,
@@ -120,6 +123,7 @@ impl Scanned {
             let scan = Scan::of(body)?;
             let recalled = recall(&scan, body, None);
             return Ok(Self {
+                survey: survey(&scan, body, &recalled.fingerprints),
                 scan,
                 objects: OnceLock::new(),
                 fingerprints: recalled.fingerprints,
@@ -142,6 +146,11 @@ impl Scanned {
         fingerprints.truncate(reused);
         fingerprints.extend_from_slice(&recalled.fingerprints);
         Ok(Self {
+            survey: if leftover.is_nothing_else() {
+                earlier.survey
+            } else {
+                survey(&scan, body, &fingerprints)
+            },
             objects: match earlier.objects.into_inner() {
                 Some(objects) => move_on(objects, reused, &leftover, &recalled).into(),
                 None => OnceLock::new(),

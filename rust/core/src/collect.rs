@@ -143,6 +143,22 @@ impl<T> Survey<T> {
     pub const fn skipped(&self) -> &Skipped {
         &self.skipped
     }
+
+    /// The same survey of other candidates, one for each.
+    pub(crate) fn try_map<U, E>(
+        &self,
+        candidate: impl FnMut(&Candidate<T>) -> Result<Candidate<U>, E>,
+    ) -> Result<Survey<U>, E> {
+        Ok(Survey {
+            candidates: self
+                .candidates
+                .iter()
+                .map(candidate)
+                .collect::<Result<_, E>>()?,
+            groups: self.groups.clone(),
+            skipped: self.skipped.clone(),
+        })
+    }
 }
 
 /// Puts the results of a message list into groups and joins them to their calls.

@@ -5,7 +5,7 @@ use super::element::Elements;
 use super::error::{Fault, JsonError, Problem};
 use super::event::{Event, ResultSpan};
 use super::names::Names;
-use super::resume;
+use super::resume::{self, Leftover};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -119,27 +119,6 @@ impl Scan {
     }
 }
 
-/// Results of an earlier scan that are not part of the next one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Leftover {
-    first: usize,
-    results: Vec<ResultSpan>,
-}
-
-impl Leftover {
-    /// Which result of the earlier scan the first one is.
-    #[must_use]
-    pub const fn first(&self) -> usize {
-        self.first
-    }
-
-    /// The results, in order, to the last one of the earlier scan.
-    #[must_use]
-    pub fn results(&self) -> &[ResultSpan] {
-        &self.results
-    }
-}
-
 fn scan_all<'a>(
     body: &'a [u8],
     earlier: Option<(Scan, &'a [u8])>,
@@ -184,6 +163,8 @@ struct Scanner<'a> {
     /// What was scanned before, with its bytes, as long as nothing of it is taken over.
     earlier: Option<(Scan, &'a [u8])>,
     reused_results: usize,
+    /// How many elements were taken over, if these were all that there were.
+    whole_elements: Option<usize>,
     leftover: Leftover,
 }
 
@@ -198,6 +179,7 @@ impl<'a> Scanner<'a> {
             has_messages: false,
             earlier,
             reused_results: 0,
+            whole_elements: None,
             leftover: Leftover::default(),
         }
     }
@@ -213,6 +195,7 @@ impl<'a> Scanner<'a> {
         self.has_messages |= earlier.begins_as_body;
         self.reused_results = mark.results;
         self.first_at = first_at;
+        self.whole_elements = (elements == earlier.marks.len()).then_some(elements);
         self.marks = earlier.marks;
         self.marks.truncate(elements);
         let found = &mut self.elements;
@@ -226,6 +209,7 @@ impl<'a> Scanner<'a> {
         self.leftover = Leftover {
             first: mark.results,
             results: found.results.split_off(mark.results),
+            is_nothing_else: false,
         };
         self.move_by(Shift::between(earlier.first_at, first_at));
     }
@@ -325,6 +309,7 @@ impl<'a> Scanner<'a> {
         self.elements.texts.clear();
         self.elements.names.truncate(0);
         self.reused_results = 0;
+        self.whole_elements = None;
         if self.cursor().peek() == b'[' {
             return self.messages(false);
         }
@@ -379,8 +364,12 @@ impl<'a> Scanner<'a> {
             Some((earlier, _)) => Leftover {
                 first: 0,
                 results: earlier.results,
+                is_nothing_else: false,
             },
-            None => self.leftover,
+            None => Leftover {
+                is_nothing_else: self.whole_elements == Some(self.marks.len()),
+                ..self.leftover
+            },
         };
         let scan = Scan {
             form: self.form,

@@ -12,7 +12,7 @@ use super::text::{JsonText, text_of};
 use crate::hash::Table;
 
 /// The number of a text, counted from 1: so none takes no more room than one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Name(NonZero<u32>);
 
 impl Name {
@@ -133,6 +133,10 @@ pub struct JsonName<'a> {
 impl<'a> JsonName<'a> {
     pub(super) const fn new(name: Name, names: &'a Names, body: &'a [u8]) -> Self {
         Self { name, names, body }
+    }
+
+    pub(super) const fn name(&self) -> Name {
+        self.name
     }
 
     /// The text itself.

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::document::{Leftover, Scan};
+use super::document::Scan;
 use super::event::ResultSpan;
+use super::resume::Leftover;
 use super::text::fingerprint_spans;
 use crate::fingerprint::Fingerprint;
 

@@ -1,6 +1,7 @@
 //! What a body has in common with an earlier one.
 
 use super::document::{Form, Scan};
+use super::event::ResultSpan;
 
 /// Compared at once: memory is compared faster than byte by byte.
 const STEP_BYTES: usize = 1 << 12;
@@ -11,6 +12,34 @@ pub(super) struct Start {
     pub(super) elements: usize,
     /// The byte behind the last of them.
     pub(super) at: usize,
+}
+
+/// Results of an earlier scan that are not part of the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftover {
+    pub(super) first: usize,
+    pub(super) results: Vec<ResultSpan>,
+    pub(super) is_nothing_else: bool,
+}
+
+impl Leftover {
+    /// Which result of the earlier scan the first one is.
+    #[must_use]
+    pub const fn first(&self) -> usize {
+        self.first
+    }
+
+    /// The results, in order, to the last one of the earlier scan.
+    #[must_use]
+    pub fn results(&self) -> &[ResultSpan] {
+        &self.results
+    }
+
+    /// Whether the next scan has the same messages as the earlier one, and no others.
+    #[must_use]
+    pub const fn is_nothing_else(&self) -> bool {
+        self.is_nothing_else
+    }
 }
 
 /// Finds how many elements of an earlier scan are those of `body` too; `None` if there is none.

@@ -158,12 +158,16 @@ proptest! {
         );
         let (earlier, body) = (write(shorter, 0), write(&messages, 1));
         let before = Scan::of(earlier.as_bytes()).unwrap();
-        let results = before.results().len();
+        let (results, events) = (before.results().len(), before.events().to_vec());
         let (scan, leftover) = before.after(earlier.as_bytes(), body.as_bytes()).unwrap();
         prop_assert!(scan.reused_results() <= leftover.first());
         prop_assert_eq!(leftover.first() + leftover.results().len(), results);
         let fresh = Scan::of(body.as_bytes()).unwrap();
-        prop_assert_eq!(scan.reusing(0), fresh);
+        let scan = scan.reusing(0);
+        prop_assert_eq!(&scan, &fresh);
+        if leftover.is_nothing_else() {
+            prop_assert_eq!(scan.events(), events);
+        }
     }
 
     /// Only the last content of the message that counts has results, and none takes those of others.
