@@ -56,8 +56,21 @@ class Workload:
         return self.blocks
 
     def first(self, core: ModuleType) -> Callable[[], Plan]:
-        """Plan with nothing known: every text is hashed, most are decided about."""
+        """Plan with nothing known: every result is decided about.
+
+        A core may put off hashing until somebody looks at what was decided; see :meth:`taken`.
+        """
         return planning(core, self.messages(), core.Known({}, {}))
+
+    def taken(self, core: ModuleType) -> Callable[[], object]:
+        """The same, and look at every key and choice as a session does: this hashes their texts."""
+        plan = self.first(core)
+
+        def plan_and_look() -> object:
+            made = plan()
+            return [*made.kept], [*made.choices]
+
+        return plan_and_look
 
     def repeat(self, core: ModuleType, messages: list[Any] | None = None) -> Callable[[], Plan]:
         """Plan with what earlier passes decided: nothing is left to decide or to look up anew."""

@@ -1,7 +1,6 @@
 //! What is remembered about the texts of a conversation from call to call.
 
 use std::collections::{HashMap, HashSet};
-use std::iter;
 use std::slice;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,6 +11,7 @@ use pyo3::types::{PyString, PyTuple};
 use toolbudget_core::{Decision, Fingerprint, Recorded as _, Unit};
 
 use crate::address::NumberMap;
+use crate::cache_entry::{Decided, Entry, address};
 use crate::classes::Classes;
 use crate::guard::guarded;
 use crate::known::PyReplacement;
@@ -118,31 +118,6 @@ pub(crate) struct Memory {
     pub(crate) standing: KeptStanding,
     /// How many entries are [`Entry::is_past`].
     past: usize,
-}
-
-/// One text: the objects that it comes from, kept alive so that their addresses stay their own.
-struct Entry {
-    first: Py<PyAny>,
-    others: Box<[Py<PyAny>]>,
-    may_refer: bool,
-    call: u64,
-    /// Whether a message holds it that calls need not meet any more.
-    is_past: bool,
-    /// `None` for a plain text that was not hashed yet: it stays what it is, so that it can wait.
-    fingerprint: Option<Fingerprint>,
-    is_framed: bool,
-    /// Its size in another unit than characters, once it was asked for.
-    measured: Option<(Unit, u64)>,
-    /// The fingerprint as Python has it, once it was asked for.
-    object: Option<Py<PyAny>>,
-    /// What was decided about the text together with an id.
-    decided: Option<Decided>,
-}
-
-struct Decided {
-    epoch_number: u64,
-    tool_use_id: Py<PyString>,
-    decision: Decision<(Py<PyString>, u64)>,
 }
 
 impl Memory {
@@ -421,31 +396,4 @@ impl Memory {
             },
         });
     }
-}
-
-impl Entry {
-    fn objects(&self) -> impl Iterator<Item = usize> {
-        iter::once(&self.first)
-            .chain(&self.others)
-            .map(|object| object.as_ptr() as usize)
-    }
-
-    /// Whether it is about these very objects.
-    fn is_of(&self, objects: &[Bound<'_, PyAny>]) -> bool {
-        let Some((first, others)) = objects.split_first() else {
-            return false;
-        };
-        self.first.is(first)
-            && self.others.len() == others.len()
-            && self
-                .others
-                .iter()
-                .zip(others)
-                .all(|(own, other)| own.is(other))
-    }
-}
-
-/// One number for the addresses of objects; that of a single one is the address itself.
-fn address(objects: impl Iterator<Item = usize>) -> usize {
-    objects.fold(0, |address, object| address.rotate_left(7) ^ object)
 }

@@ -6,6 +6,7 @@
 mod address;
 mod again;
 mod cache;
+mod cache_entry;
 mod choices;
 mod classes;
 mod collect;

@@ -208,7 +208,7 @@ fn find_path<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let content = result.content;
     let tool_use_id = result.tool_use_id.as_object();
-    if content.is_some_and(|content| content.is_instance_of::<PyString>()) {
+    if content.is_some_and(PyAnyMethods::is_instance_of::<PyString>) {
         return callbacks.expected_path.call1((tool_use_id, false));
     }
     let is_json = callbacks.is_stored_as_json.call1((content,))?;

@@ -86,7 +86,7 @@ impl RewrittenReader {
         for (index, (block, old)) in (0..).zip(blocks.iter().zip(old_blocks)) {
             let block = (*block as *mut ffi::PyObject, *old as *mut ffi::PyObject);
             are_same &= match next {
-                Some((changed, text)) if changed == index => {
+                Some((place, text)) if place == index => {
                     next = changes.next();
                     // SAFETY: the lists keep their items alive, and the caller the text.
                     unsafe { self.is_same_block(py, block, text.as_ptr()) }

@@ -1,0 +1,114 @@
+//! Deciding about the fresh results of one group.
+
+use super::{OpenGroup, Planner};
+use crate::choose::{Choosable, Chosen, ReplacementSize, Totals, choose};
+use crate::decision::Decision;
+use crate::plan::fresh::Fresh;
+use crate::plan::met::Decided;
+use crate::plan::{Choice, Knowledge};
+use crate::unit::Unit;
+
+impl<K: Knowledge> Planner<'_, K> {
+    /// Decides about the fresh results of a group: chosen, or kept.
+    pub(super) fn decide(&mut self, open: &mut OpenGroup) -> Result<(), K::Error> {
+        let OpenGroup {
+            group,
+            totals,
+            fresh,
+            ..
+        } = open;
+        for item in &mut *fresh {
+            item.size = self.size(item.first)?;
+            totals.fresh += self.choosable(item).total();
+        }
+        let budget = &self.options.budget;
+        if self.options.leaves_fresh || fresh.is_empty() {
+            return Ok(());
+        }
+        let mut choices: Vec<Option<usize>> = Vec::new();
+        if budget
+            .limit
+            .is_exceeded_by(totals.visible(budget.accounting))
+        {
+            choices.resize(fresh.len(), None);
+            let chosen = self.choose(fresh, totals)?;
+            self.plan.choices.reserve(chosen.taken.len());
+            for position in chosen.taken {
+                choices[position] = Some(self.plan.choices.len());
+                let item = &mut fresh[position];
+                let preview_bytes = chosen.preview_bytes;
+                self.plan.choices.push(Choice {
+                    group: *group,
+                    preview_bytes,
+                    replacement: self.knowledge.build(item.first, preview_bytes)?,
+                    first: item.first,
+                    later: item.take_later(),
+                    followers: Vec::new(),
+                });
+            }
+        }
+        self.note_choices(fresh, &choices);
+        Ok(())
+    }
+
+    /// Takes note of what became of fresh results; without a choice they are kept.
+    fn note_choices(&mut self, fresh: &[Fresh], choices: &[Option<usize>]) {
+        for (position, item) in fresh.iter().enumerate() {
+            let choice = choices.get(position).copied().flatten();
+            self.met.get_mut(item.place).decided = if let Some(choice) = choice {
+                Decided::Chosen(choice)
+            } else {
+                self.plan.kept.push(item.first);
+                Decided::Earlier(Decision::Kept)
+            };
+        }
+    }
+
+    /// Chooses in a group that is over its limit. What is taken are positions in `fresh`.
+    fn choose(&mut self, fresh: &[Fresh], totals: &mut Totals) -> Result<Chosen, K::Error> {
+        let budget = &self.options.budget;
+        let mut usable: Vec<usize> = Vec::with_capacity(fresh.len());
+        let mut items: Vec<Choosable> = Vec::with_capacity(fresh.len());
+        for (position, item) in fresh.iter().enumerate() {
+            if self.knowledge.prepare(item.first)? {
+                usable.push(position);
+                items.push(self.choosable(item));
+            }
+        }
+        let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
+            self.replacement_size(fresh[usable[item]].first, preview_bytes)
+        })?;
+        for item in &mut chosen.taken {
+            *item = usable[*item];
+        }
+        Ok(chosen)
+    }
+
+    /// The size of a replacement; only that in characters is known before it is built.
+    fn replacement_size(
+        &mut self,
+        candidate: usize,
+        preview_bytes: i128,
+    ) -> Result<ReplacementSize, K::Error> {
+        let knowledge = &mut *self.knowledge;
+        match self.options.budget.unit {
+            Unit::Chars => {
+                let chars = knowledge.replacement_chars(candidate, preview_bytes)?;
+                Ok(ReplacementSize::in_chars(chars))
+            }
+            unit => {
+                let built = knowledge.build(candidate, preview_bytes)?;
+                Ok(ReplacementSize::of(&built, unit))
+            }
+        }
+    }
+
+    /// A fresh result with its sizes.
+    fn choosable(&self, item: &Fresh) -> Choosable {
+        Choosable {
+            size_chars: self.candidate(item.first).size_chars,
+            size: item.size,
+            occurrences: item.count(),
+        }
+    }
+}
