@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolbudget._core.pure.shape import read_message
 from toolbudget.budget.context_edits import message_digest, span_digest
-from toolbudget.pipeline.difference import sent_messages
 from toolbudget.pipeline.host_form import in_form_of
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ class Replay(NamedTuple):
     """Whether no answer has come since the last edit, so that the usage is about more."""
     adopted_at: int | None
     """Index of the first message that an edit of another process has put in another form."""
+    adopted_left: list[ContextEdit]
+    """Edits of another process about messages that are not there, or not yet."""
 
 
 def replay(
@@ -46,6 +47,7 @@ def replay(
     current: Sequence[Any] = messages
     applied = 0
     adopted_at: int | None = None
+    adopted_left = list(adopted)
     last: ContextEdit | None = None
     for edit in edits:
         last = edit
@@ -54,13 +56,14 @@ def replay(
             continue
         if span_digest(current[edit.start : end]) != edit.digest:
             continue
-        if edit in adopted and edit.start < sent_messages(current):
+        if edit in adopted_left:
+            adopted_left.remove(edit)
             adopted_at = edit.start if adopted_at is None else min(adopted_at, edit.start)
         put_in = (in_form_of(current[edit.start : end], one) for one in edit.messages)
         current = [*current[: edit.start], *put_in, *current[end:]]
         applied += 1
     is_stale = last is not None and last.last_answer == last_answer_digest(current)
-    return Replay(current, applied, is_stale, adopted_at)
+    return Replay(current, applied, is_stale, adopted_at, adopted_left)
 
 
 def last_answer_digest(messages: Sequence[Any]) -> str | None:
