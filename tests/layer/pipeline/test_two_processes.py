@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LATER_S = 7_200.0
 moves = st.tuples(
     st.integers(0, 1),
-    st.sampled_from(["turn", "later", "reads", "round", "round", "large"]),
+    st.sampled_from(["turn", "later", "reads", "opens", "round", "round", "large"]),
     st.sampled_from([0, 0, 4, 8]),
 )
 
@@ -63,6 +63,11 @@ def test_no_prefix_changes_unannounced(
             assert session is not None
             if move == "reads":
                 session.fork(f"fork-{number}").close()
+                continue
+            if move == "opens":
+                session.close()
+                senders[who] = senders[who].for_session(opened(Path(folder), limits=limits))
+                sent[who] = []
                 continue
             known[who] = max(known[who], len(history) - 2 * behind)
             own_history = history[: known[who]]
