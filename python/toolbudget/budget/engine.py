@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
@@ -13,6 +12,7 @@ from toolbudget._core.pure import Key
 from toolbudget.budget.adopting import adopt
 from toolbudget.budget.aggregate import changes_of
 from toolbudget.budget.clearing import ClearedResults, plan_clearing, plan_storing
+from toolbudget.budget.exclusive import Exclusive
 from toolbudget.budget.gate import Verdict, judge_result, replace_block
 from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
@@ -20,11 +20,9 @@ from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.reapplying import reapply
 from toolbudget.budget.settings import check_body, check_text
 from toolbudget.budget.summary import report_of, summary_of
-from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from toolbudget._core.pure import Fingerprint, Plan, PlanOptions
     from toolbudget.budget.clearing import OldResult
@@ -51,7 +49,7 @@ _Made = TypeVar("_Made")
 _NOT_AT_ONCE: Final = ("", "<")
 
 
-class Engine:
+class Engine(Exclusive):
     """Takes every decision of one session, one at a time.
 
     Args:
@@ -71,6 +69,7 @@ class Engine:
         history: HistoryMode = "verified",
     ) -> None:
         """Begin before the first enforcement."""
+        super().__init__(journal.session_id)
         self.policy = policy
         self._unit = policy.limits.unit
         self._journal = journal
@@ -79,10 +78,6 @@ class Engine:
         self._history = History(history)
         self._last = LastEnforced()
         self._last_body: LastBody | None = None
-        self._lock = threading.RLock()
-        # Tells whether this thread holds the lock, as a condition asks it: nothing that an
-        # interrupt could leave behind has to be kept for it.
-        self._is_deciding: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]  # noqa: SLF001
         # Limits by tool, as far as they are the same at every call.
         self._fixed_limits: dict[str, float] = {}
         # The options of a plan, if they are the same in every call until a tool declares a limit.
@@ -122,6 +117,8 @@ class Engine:
 
     def flush(self) -> Failure | None:
         """Record what no record holds yet, because an append has failed."""
+        if self._is_torn:
+            return None  # what is owed is the parent's to record
         with self._deciding():
             return self._journal.flush()
 
@@ -361,12 +358,6 @@ class Engine:
                 self._history.forget()
                 self._last_body = None
                 self._journal.fingerprints = core.FingerprintCache()
-
-    def _deciding(self) -> AbstractContextManager[object]:
-        """Return the lock of every decision; a hook of a decision cannot begin another one."""
-        if self._is_deciding():
-            raise ToolBudgetError("a session cannot be used by its own store or redact hook")
-        return self._lock
 
     def _fill_gaps(self, messages: Sequence[object]) -> None:
         parent_state = self._parent_state

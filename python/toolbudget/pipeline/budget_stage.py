@@ -62,14 +62,15 @@ class Budget:
 
 def _first_seen_change(messages: Sequence[Any], report: EnforcementReport) -> int | None:
     """Return the first message with a new replacement of a result that has been in a request."""
-    return first_with_text(messages, {entry.replacement for entry in report.newly_replaced})
+    new_texts = {entry.replacement for entry in report.newly_replaced}
+    if not new_texts:
+        return None
+    return first_with_text(messages[: sent_messages(messages)], new_texts)
 
 
 def first_with_text(messages: Sequence[Any], texts: AbstractSet[str]) -> int | None:
-    """Return the first message that was in a request and holds a result of one of the texts."""
-    if not texts:
-        return None
-    for index in range(sent_messages(messages)):
+    """Return the first message that holds a result of one of the texts."""
+    for index in range(len(messages) if texts else 0):
         for result in results_of(messages[index : index + 1]):
             if "".join(text_parts(result.content) or ()) in texts:
                 return index

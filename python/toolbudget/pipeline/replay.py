@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolbudget._core.pure.shape import read_message
 from toolbudget.budget.context_edits import message_digest, span_digest
-from toolbudget.pipeline.difference import sent_messages
 from toolbudget.pipeline.host_form import in_form_of
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ class Replay(NamedTuple):
     """Whether no answer has come since the last edit, so that the usage is about more."""
     adopted_at: int | None
     """Index of the first message that an edit of another process has put in another form."""
+    ahead: list[ContextEdit]
+    """Edits about messages that are not there yet, if another process is ahead of this one."""
 
 
 def replay(
@@ -41,26 +42,28 @@ def replay(
     Args:
         messages: The history.
         edits: All edits.
-        adopted: Those of them that another process has made since the last request.
+        adopted: Those of them that no request of this process has had in it yet.
     """
     current: Sequence[Any] = messages
     applied = 0
     adopted_at: int | None = None
+    ahead: list[ContextEdit] = []
     last: ContextEdit | None = None
     for edit in edits:
         last = edit
         end = edit.start + edit.count
-        if end > len(current):
+        is_there = end <= len(current)
+        if not is_there or span_digest(current[edit.start : end]) != edit.digest:
+            if ahead or not is_there:
+                ahead.append(edit)
             continue
-        if span_digest(current[edit.start : end]) != edit.digest:
-            continue
-        if edit in adopted and edit.start < sent_messages(current):
+        if edit in adopted:
             adopted_at = edit.start if adopted_at is None else min(adopted_at, edit.start)
         put_in = (in_form_of(current[edit.start : end], one) for one in edit.messages)
         current = [*current[: edit.start], *put_in, *current[end:]]
         applied += 1
     is_stale = last is not None and last.last_answer == last_answer_digest(current)
-    return Replay(current, applied, is_stale, adopted_at)
+    return Replay(current, applied, is_stale, adopted_at, ahead)
 
 
 def last_answer_digest(messages: Sequence[Any]) -> str | None:

@@ -134,7 +134,8 @@ class Turn:
         edits = self._put_earlier_in()
         context = self.context
         messages = context.messages
-        context.memory.pop(_ADOPTED, None)
+        # What is about messages that another process is ahead by has changed nothing yet.
+        context.memory[_ADOPTED] = AdoptedChanges(edits=edits.ahead)
         if self._has_changed:
             beside_tokens = context.used_tokens - self._estimate_tokens
             context.memory[_AFTER_CHANGE] = last_answer_digest(messages), beside_tokens

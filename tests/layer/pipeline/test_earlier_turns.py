@@ -145,6 +145,22 @@ def test_of_two_processes_the_first_one_cuts(tmp_path: Path) -> None:
     assert Pipeline([Budget()], session=opened(tmp_path)).run(history).messages == cut.messages
 
 
+def test_a_cut_that_a_process_was_not_there_for_is_announced_when_it_gets_there(
+    tmp_path: Path,
+) -> None:
+    """It opens the session behind the cut, and begins with fewer messages than were cut out."""
+    history = history_of(12)
+    cut = Pipeline([Budget(), HistorySnip(max_rounds=6)], session=opened(tmp_path)).run(history)
+    behind = Pipeline([Budget()], session=opened(tmp_path))
+    early = history[:9]
+    for _ in range(2):
+        result = behind.run(early)
+        assert (result.messages, result.prefix_broken_at) == (early, None)
+    result = behind.run(history)
+    assert (result.messages, result.prefix_broken_at) == (cut.messages, 1)
+    assert behind.run(history).prefix_broken_at is None
+
+
 def test_what_went_out_undecided_is_announced_when_it_is_replaced(tmp_path: Path) -> None:
     """A strict budget has failed, the model has seen the full text, then there is room again."""
     store = BreakingStore(tmp_path / "own", durability="process")

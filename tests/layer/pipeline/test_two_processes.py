@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from toolbudget.pipeline import Stage
 
 LATER_S = 7_200.0
-moves = st.tuples(st.integers(0, 1), st.sampled_from(["turn", "later", "reads", "round", "large"]))
+moves = st.tuples(
+    st.integers(0, 1),
+    st.sampled_from(["turn", "later", "reads", "opens", "round", "round", "large"]),
+    st.sampled_from([0, 0, 4, 8]),
+)
 
 
 def first_difference(before: Sequence[Any], after: Sequence[Any]) -> int | None:
@@ -33,9 +37,12 @@ def first_difference(before: Sequence[Any], after: Sequence[Any]) -> int | None:
     rounds=st.tuples(st.integers(2, 6), st.integers(2, 6)),
 )
 def test_no_prefix_changes_unannounced(
-    steps: list[tuple[int, str]], rounds: tuple[int, int]
+    steps: list[tuple[int, str, int]], rounds: tuple[int, int]
 ) -> None:
-    """Either a request begins as the one before in its process, or it says where it does not."""
+    """Either a request begins as the one before in its process, or it says where it does not.
+
+    One of them may be some rounds behind the other.
+    """
     with tempfile.TemporaryDirectory() as folder:
         limits = Limits(max_message_chars=1_500)
         senders: list[Pipeline] = []
@@ -47,8 +54,8 @@ def test_no_prefix_changes_unannounced(
         for sender in senders:
             assert sender.session is not None
             sender.session.enforce(history)
-        sent = [history, history]
-        for number, (who, move) in enumerate(steps):
+        sent, known = [history, history], [len(history), len(history)]
+        for number, (who, move, behind) in enumerate(steps):
             if move in {"round", "large"}:
                 history = [*history, *round_of(100 + number, 2_000 if move == "large" else 400)]
                 continue
@@ -57,7 +64,14 @@ def test_no_prefix_changes_unannounced(
             if move == "reads":
                 session.fork(f"fork-{number}").close()
                 continue
-            result = senders[who].run(history, idle_s=LATER_S if move == "later" else 1.0)
+            if move == "opens":
+                session.close()
+                senders[who] = senders[who].for_session(opened(Path(folder), limits=limits))
+                sent[who] = []
+                continue
+            known[who] = max(known[who], len(history) - 2 * behind)
+            own_history = history[: known[who]]
+            result = senders[who].run(own_history, idle_s=LATER_S if move == "later" else 1.0)
             place = result.prefix_broken_at
             # What is new to this process may be old to the conversation.
             is_in_prefix = place is not None and place < len(sent[who])
