@@ -66,6 +66,13 @@ _WORDS = tuple(
         "cp Downloading travis_fold Done. Your build uploading cache allowed-fail xfail fail-fast",
         "on error on-failure error handling zero no without 0 failures errors: 0 failed=1 if it",
         "fails throw raise def { ; => = () ); // # < /usr/lib/x.so C:\\a\\b camelCaseName 'a b'",
+        "TIMEOUT *TIMEOUT 0.1 s = F s = E level=error level=info severity: CRITICAL lvl='fatal'",
+        '{"level":50 {"level":30, "severity":"error" E1130 F1130 10:00:07.1 #12 ERROR: #3 SIGSEGV',
+        "SIGKILLED (fail) ^--^ SC2 Diff in /a.rs:5: ::error file= ##vso[task.logissue type=error]",
+        "FailedMount CrashLoopBackOff OOMKilled backoff of memory WARNING: DATA RACE Sanitizer:",
+        "multiple definition of: unbound variable prematurely reset by peer expired hang up broken",
+        "pipe differs space left forbidden corrupt deadlock too many failed 0.5 failed: 0. 0x",
+        "May 1 host app[12]: [web] [pod/a] [Web] [skipped] [x] x.rb:1:in `b': (NameError) 'c'",
         '"a b" `x` ! * . , :',
     )
     for word in line.split(" ")

@@ -26,6 +26,22 @@ def test_the_line_that_failed_is_shown(core: ModuleType, name: str, max_bytes: i
 
 
 @pytest.mark.parametrize(
+    "label", ["[web] ", "[pod/web/app] ", "web-1  |   ", "May  1 10:11:12 host app[12]: "]
+)
+@pytest.mark.parametrize(
+    "name", ["bun", "shell check", "cargo nextest signal", "rust formatter", "annotation"]
+)
+def test_a_mark_counts_behind_a_label(core: ModuleType, name: str, label: str) -> None:
+    """What a runner of several programs puts before every line hides no mark."""
+    noise, failing = FAILING_LINES[name]
+    lines = [label + noise.format(n=number) for number in range(1_000)]
+    lines[400] = label + failing
+    preview, _ = core.salient_preview("\n".join(lines), 2_000)
+    shown = [row.partition(":")[2].split() for row in preview.split("\n")[1:]]
+    assert (label + failing).split() in shown
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "tests: 12, failed: 0",

@@ -29,6 +29,12 @@ _NO_CODE: Final = re.compile(
 # Text that quotes code: fences of Markdown, headings of test reports.
 _QUOTING: Final = re.compile(r"^\s{0,3}(```|~~~|={3,} .* ={3,}\s*$)", re.MULTILINE)
 
+# Comments and documentation of source text, which may show how it is used; one may go beyond what
+# is looked at.
+_PROSE: Final = re.compile(
+    r"^[ \t]*(?:/\*.*?(?:\*/|\Z)|[rRuU]?(\"\"\"|''').*?(?:\1|\Z))", re.MULTILINE | re.DOTALL
+)
+
 _MODIFIERS: Final = r"(?:(?:public|private|protected|internal|static|final|abstract|sealed|open"
 _JVM: Final = _MODIFIERS + r"|override|async|virtual|readonly|partial|export|default)\s+)*"
 
@@ -218,7 +224,7 @@ def guess_language(text: str) -> str | None:
     if head.lstrip().startswith("<?php"):
         return "php"
     lines = [line.strip() for line in head.split("\n") if line.strip()]
-    if not lines or _NO_CODE.match(lines[0]) or _QUOTING.search(head):
+    if not lines or _NO_CODE.match(lines[0]) or _quotes_code(head):
         return None
     points = {language: _points(language, lines) for language in _LINES}
     _prefer_the_larger(points, head)
@@ -227,6 +233,10 @@ def guess_language(text: str) -> str | None:
     if points[best] < max(_LEAST_POINTS, share):
         return None
     return best
+
+
+def _quotes_code(head: str) -> bool:
+    return _QUOTING.search(head) is not None and _QUOTING.search(_PROSE.sub("", head)) is not None
 
 
 @cache

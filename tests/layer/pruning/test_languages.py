@@ -74,6 +74,34 @@ def test_nearly_all_real_files_are_guessed() -> None:
     assert len(right) * 20 >= len(long_enough) * 19
 
 
+FENCE = "```text\nhow it is used\n```\n"
+RUST = 'use std::fmt;\n\npub fn shown(value: u8) -> String {\n    format!("{value}")\n}\n' * 3
+PYTHON = "import os\n\n\ndef shown(value):\n    return os.fspath(value)\n" * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (f"/*!\n{FENCE}*/\n{RUST}", "rust"),
+        (f'"""Shows.\n\n{FENCE}"""\n{PYTHON}', "python"),
+        (f"{PYTHON * 3}r'''\n{FENCE}" + "and so on\n" * 9_000, "python"),
+        (f"# How to\n\n{FENCE}\n{PYTHON}", None),
+        (f"```python\n{PYTHON}```\n", None),
+        (f"```rust\n/* shows */\n{RUST}```\n", None),
+    ],
+)
+def test_documentation_in_source_text_may_quote_code(text: str, language: str | None) -> None:
+    """A comment with an example leaves source text what it is, a document with code too."""
+    assert guess_language(text) == language
+
+
+def test_many_beginnings_of_comments_take_no_longer() -> None:
+    """B12: where no comment ends, the rest is looked through once."""
+    started_s = time.process_time()
+    guess_language(FENCE + "/*\n" * 10_000)
+    assert time.process_time() - started_s < 0.3
+
+
 def test_recorded_logs_are_no_source_text(corpus: Path) -> None:
     """Logs of builds, which quote code, are not taken for code."""
     logs = sorted((corpus / "ci_logs").glob("*.log"))

@@ -10,8 +10,9 @@ use super::patterns::patterns;
 const BARE_BYTES: usize = 400;
 /// What a CI system puts before every line of a program's own output: 30 bytes that say little.
 const CI_TIME: &[u8] = b"0000-00-00T00:00:00.";
-const LABEL_WORDS: [&[u8]; 8] = [
-    b"err", b"fail", b"warn", b"info", b"fatal", b"ok", b"pass", b"debug",
+const LABEL_WORDS: [&[u8]; 19] = [
+    b"err", b"fail", b"warn", b"info", b"fatal", b"ok", b"pass", b"debug", b"trace", b"notice",
+    b"crit", b"alert", b"emerg", b"panic", b"abort", b"crash", b"kill", b"skip", b"reject",
 ];
 const MOST_LABEL_BYTES: usize = 40;
 const UNREADABLE: &[u8] = "\u{fffd}".as_bytes();
@@ -153,7 +154,8 @@ fn service_end(line: &[u8]) -> Option<usize> {
     let is_name = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'_' | b'.' | b'-');
     let name = count(&line[1..], is_name);
     let end = 1 + name + count(&line[1 + name..], |&byte| byte == b' ');
-    (name <= MOST_LABEL_BYTES && line[end..].starts_with(b"| ")).then_some(end + 2)
+    let is_service = name <= MOST_LABEL_BYTES && line[end..].starts_with(b"| ");
+    is_service.then(|| end + 1 + count(&line[end + 1..], |&byte| byte == b' '))
 }
 
 /// The end of `[job 12] `.
@@ -166,11 +168,24 @@ fn job_end(line: &[u8]) -> Option<usize> {
 
 /// Tells whether a label says where a line comes from, and not how bad it is.
 fn is_empty_label(label: &[u8]) -> bool {
-    let label = label.trim_ascii_end().to_ascii_lowercase();
+    let label = label.trim_ascii_end();
     let has_sign = label
         .iter()
         .any(|byte| matches!(byte, b'0'..=b'9' | b' ' | b'|'));
-    has_sign && !LABEL_WORDS.iter().any(|word| contains(&label, word))
+    let lower = label.to_ascii_lowercase();
+    (has_sign || is_word(label)) && !LABEL_WORDS.iter().any(|word| contains(&lower, word))
+}
+
+/// Finds `\[[a-z][a-z_.@/-]+\]$` at the start.
+fn is_word(label: &[u8]) -> bool {
+    let word = label
+        .strip_prefix(b"[")
+        .and_then(|rest| rest.strip_suffix(b"]"));
+    let Some([first, rest @ ..]) = word else {
+        return false;
+    };
+    let is_part = |byte: &u8| matches!(byte, b'a'..=b'z' | b'_' | b'.' | b'@' | b'/' | b'-');
+    first.is_ascii_lowercase() && !rest.is_empty() && rest.iter().all(is_part)
 }
 
 /// Tells whether `part` stands in `line`.
@@ -208,7 +223,16 @@ mod tests {
         assert_eq!(*bare(b"web-1  | one"), *b"one");
         assert_eq!(*bare(b"[job 12]  one"), *b"one");
         assert_eq!(*bare(b"[error 12] one"), *b"[error 12] one");
-        assert_eq!(*bare(b"[job] one"), *b"[job] one");
+        assert_eq!(*bare(b"[pod/web] one"), *b"one");
+        for line in [
+            "[Job] one",
+            "[x] one",
+            "[skipped] one",
+            "[alert] one",
+            "[] one",
+        ] {
+            assert_eq!(*bare(line.as_bytes()), *line.as_bytes());
+        }
     }
 
     #[test]

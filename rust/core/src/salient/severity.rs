@@ -103,7 +103,8 @@ patterns! {
         r"|allow(?:ed)?[ -]fail|fail(?:s|ure)?[ -]?fast|expected[ -]fail|xfail|ignore[- ]?errors"
         r"|errors?[ -](?:handling|handler|page|messages?\b)|\bon[ -]failure|\bon[ -]error"
         r"|if .{0,30} fails";
-    STAMP = r"^[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}\S* +(?:- +)?";
+    STAMP = r"^(?:[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}\S* +(?:- +)?"
+        r"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} \S+ \S+: +)";
     WARNING = r"^.{0,40}(?:arning|WARN)";
     CHATTER = r"^(?:\[?(?i:info|debug|trace|notice|note|verbose)\b|.{0,40}\[(?i:info|debug|notice)\]|\S+: note: "
         r#"|.{0,60}(?:level|severity|lvl)"?[:=] ?"?(?i:info|debug|trace|notice))"#;
@@ -143,7 +144,7 @@ pub(super) fn has_error_level(line: &[u8]) -> bool {
 }
 
 fn stamp_end(line: &[u8]) -> Option<usize> {
-    let may_be = matches!(line.first(), Some(b'0'..=b'9' | b'[' | b'('));
+    let may_be = matches!(line.first(), Some(b'0'..=b'9' | b'A'..=b'Z' | b'[' | b'('));
     let found = may_be.then(|| STAMP.find(line)).flatten();
     found.map(|found| found.end())
 }

@@ -21,10 +21,13 @@ _CI_STAMP: Final = re.compile(
 )
 # What builders and supervisors put there: the step and its seconds, a service, a job.
 _LABEL: Final = re.compile(
-    rb"#[0-9]+ [0-9]+\.[0-9]+ +|[a-z][0-9a-z_.-]{0,40} *\| |\[[^\]:]{1,40}\] +"
+    rb"#[0-9]+ [0-9]+\.[0-9]+ +|[a-z][0-9a-z_.-]{0,40} *\| +|\[[^\]:]{1,40}\] +"
 )
-_LABEL_SIGN: Final = re.compile(rb"[0-9 |]")
-_LABEL_WORDS: Final = (b"err", b"fail", b"warn", b"info", b"fatal", b"ok", b"pass", b"debug")
+_LABEL_SIGN: Final = re.compile(rb"[0-9 |]|\[[a-z][a-z_.@/-]+\]$")
+_LABEL_WORDS: Final = (
+    b"err", b"fail", b"warn", b"info", b"fatal", b"ok", b"pass", b"debug", b"trace", b"notice",
+    b"crit", b"alert", b"emerg", b"panic", b"abort", b"crash", b"kill", b"skip", b"reject",
+)  # fmt: skip
 # Enough to know what a line is; it bounds the work of every pattern.
 BARE_BYTES: Final = 400
 
@@ -61,8 +64,9 @@ def bare(line: bytes) -> bytes:
 
 def _is_empty_label(label: bytes) -> bool:
     """Tell whether a label says where a line comes from, and not how bad it is."""
-    lower = label.strip(b" ").lower()
-    return _LABEL_SIGN.search(lower) is not None and not any(word in lower for word in _LABEL_WORDS)
+    label = label.strip(b" ")
+    lower = label.lower()
+    return _LABEL_SIGN.search(label) is not None and not any(word in lower for word in _LABEL_WORDS)
 
 
 def show(line: bytes) -> bytes:

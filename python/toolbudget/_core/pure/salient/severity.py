@@ -139,6 +139,7 @@ _DENIAL: Final = re.compile(
 )
 _STAMP: Final = re.compile(
     rb"[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}\S* +(?:- +)?"
+    rb"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} \S+ \S+: +"
 )
 _WARNING: Final = re.compile(rb".{0,40}(?:arning|WARN)")
 # A warning with one of these is more than that.
