@@ -14,7 +14,8 @@ from toolbudget.pipeline.stage import StageResult
 from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from toolbudget._core.pure import Candidate
     from toolbudget.pipeline.stage import StageName, TurnContext
@@ -224,12 +225,26 @@ class Microcompact:
         )
 
     def _old(self, messages: Sequence[Any], uncleared: Sequence[Candidate]) -> list[Candidate]:
-        """Return what the model has seen and is not among the newest, nor has an id of theirs."""
+        """Return what the model has seen and is not among the newest, nor may be one of them."""
         seen = sent_messages(messages)
         kept = uncleared[len(uncleared) - self.keep :] if self.keep else []
-        stays = {result.tool_use_id for result in kept}
-        stays |= {result.tool_use_id for result in uncleared if result.message_index >= seen}
-        return [result for result in uncleared if result.tool_use_id not in stays]
+        stays: dict[str, set[str | None]] = {}
+        for result in (*kept, *(one for one in uncleared if one.message_index >= seen)):
+            stays.setdefault(result.tool_use_id, set()).add(_own_text(result))
+        return [result for result in uncleared if not _is_among(result, stays)]
+
+
+def _is_among(result: Candidate, stays: Mapping[str, AbstractSet[str | None]]) -> bool:
+    """Tell whether a result may be one of some: some servers reuse ids, and the text decides."""
+    texts = stays.get(result.tool_use_id)
+    own_text = _own_text(result)
+    return texts is not None and (own_text is None or None in texts or own_text in texts)
+
+
+def _own_text(result: Candidate) -> str | None:
+    """Return a result's text; ``None`` for a reference, which stands for a text unknown here."""
+    is_reference = core.is_framed_reference(result.text[: core.REFERENCE_MAX_CHARS + 1])
+    return None if is_reference else result.text
 
 
 def _results(messages: Sequence[Any]) -> list[Candidate]:

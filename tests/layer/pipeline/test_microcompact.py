@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import answer, call, gate, msg, res, results_in, stored_files
+from tests.builders import answer, call, gate, msg, res, results_in, stored_files, text_of
 from tests.layer.pipeline.agents import contents, history_of, opened, round_of
 from toolbudget import ConfigError, ContextWindow, DirectoryStore, Limits, Session, StoreError
 from toolbudget.pipeline import Budget, Microcompact, Pipeline
@@ -239,3 +239,29 @@ def test_odd_arguments_are_refused(options: dict[str, Any], shown: str) -> None:
     """The error names the argument and its value."""
     with pytest.raises(ConfigError, match=f"{next(iter(options))} .*{shown}"):
         Microcompact(**options)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_an_id_that_a_server_reuses_protects_only_its_own_text(
+    tmp_path: Path, repeats: int
+) -> None:
+    """`call_0` in every answer is another result each time, unless the text is the same (D1)."""
+    history: list[Any] = [{"role": "user", "content": "Look."}]
+    texts = [f"output {number // repeats} ".ljust(900, "x") for number in range(9)]
+    for number, text in enumerate(texts):
+        history += [
+            answer(call("call_0", "Bash"), message_id=f"m{number}"),
+            msg(res("call_0", text)),
+        ]
+    session = opened(tmp_path)
+    pipeline = Pipeline([Budget(), Microcompact(keep=2)], session=session)
+    result = pipeline.run(history, idle_s=7_200.0)
+    shown = [text_of(block["content"]) for block in results_in(result.messages)]
+    newest = set(texts[-2:])
+    for text, now in zip(texts, shown, strict=True):
+        if text in newest:
+            assert now == text
+        else:
+            path = now.split("saved to: ")[1].split("\n")[0]
+            assert Path(path).read_text("utf-8") == text
+    assert pipeline.run(history, idle_s=1.0).messages == result.messages
