@@ -113,10 +113,10 @@ def test_standings_are_those_of_a_plan(core: ModuleType, call: Call) -> None:
 
 def has_key_of_two_kinds(survey: Survey) -> bool:
     """Tell whether a text stands under one id both as an exempt result and as another one."""
-    kinds: dict[tuple[str, tuple[str, ...]], set[bool]] = {}
+    kinds: dict[tuple[str, str], set[bool]] = {}
     for group in survey.groups:
         for item in group.candidates:
-            key = (item.tool_use_id, tuple(item.parts))
+            key = (item.tool_use_id, item.text)
             kinds.setdefault(key, set()).add(item.is_exempt)
     return any(len(found) == 2 for found in kinds.values())
 
