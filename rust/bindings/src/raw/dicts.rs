@@ -9,8 +9,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The last version of `CPython` of which it is known how dicts lie in memory.
-const LAST_KNOWN_VERSION: (u8, u8) = (3, 14);
+/// The last version of `CPython` that was run to see that dicts lie in memory so.
+const LAST_KNOWN_VERSION: (u8, u8) = (3, 13);
 /// What [`LaidOutKeys::kind`] says of keys that are all texts and belong to one dict.
 const TEXTS_OF_ONE_DICT: u8 = 1;
 

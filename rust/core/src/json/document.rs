@@ -5,6 +5,7 @@ use super::element::Elements;
 use super::error::{Fault, JsonError, Problem};
 use super::event::{Event, ResultSpan};
 use super::names::Names;
+use super::pattern::Patterns;
 use super::resume::{self, Leftover};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -308,6 +309,8 @@ impl<'a> Scanner<'a> {
         self.elements.results.clear();
         self.elements.texts.clear();
         self.elements.names.truncate(0);
+        // A name of a block like one before is known by its place there: that must be in these.
+        self.elements.patterns = Patterns::default();
         self.reused_results = 0;
         self.whole_elements = None;
         if self.cursor().peek() == b'[' {

@@ -123,6 +123,33 @@ fn blocks() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
+/// Messages that do not count if others follow, with a call as others begin, too.
+const OTHER_MESSAGES: &str = r#""messages":[{"role":"assistant","content":[
+    {"type":"tool_use","id":"o","name":"Bash"},{"type":"tool_result","tool_use_id":"o","content":"o"}
+]}],"#;
+
+/// Only the last messages of a body count: no name that they have may stand in others, which the
+/// next body need not have.
+#[test]
+fn names_stand_in_the_messages_that_count() {
+    let call = r#"{"type":"tool_use","id":"t","name":"Bash"}"#;
+    let messages = format!(
+        "\"messages\":[{}]",
+        message("assistant", &[call.to_owned()])
+    );
+    let bodies = [
+        format!("{{{OTHER_MESSAGES}{messages}}}"),
+        format!("{{{messages}}}"),
+    ];
+    let [earlier, body] = bodies.each_ref().map(String::as_bytes);
+    let (scan, _) = Scan::of(earlier).unwrap().after(earlier, body).unwrap();
+    let Some(Event::Call(call)) = scan.events().get(1) else {
+        panic!("a call was expected");
+    };
+    let name = JsonName::new(call.tool_name.unwrap(), &scan.names, body).text();
+    assert_eq!(*name, *b"Bash");
+}
+
 proptest! {
     /// What is known of the blocks before says nothing else about a block than the block itself.
     #[test]
@@ -143,7 +170,7 @@ proptest! {
         messages in prop::collection::vec(blocks(), 0..5),
         kept in 0_usize..6,
         beginnings in prop::array::uniform2(prop::sample::select(vec![
-            "", r#""model":"m","#, r#""a":{"messages":[1]}, "#, r#""messages":[{}],"#,
+            "", r#""model":"m","#, r#""a":{"messages":[1]}, "#, r#""messages":[{}],"#, OTHER_MESSAGES,
         ])),
         ends in prop::array::uniform2(prop::sample::select(vec![
             "}", r#","x":1}"#, r#","messages":[]}"#, "}{}",
