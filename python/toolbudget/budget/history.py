@@ -66,14 +66,14 @@ class Turn:
                 if planned is not None:
                     plan, self._part = planned
                     return plan
-            self._drop_past(past)
+            self._rewrite_anew(past)
+            self._past = None
         known = journal.state.known(journal.fingerprints)
         self._part = take(messages)
         return core.plan(self._part, known, options)
 
-    def _drop_past(self, past: core.Past) -> None:
+    def _rewrite_anew(self, past: core.Past) -> None:
         self.rewritten = [*self.rewritten, *past.rewritten()]
-        self._past = None
 
     def rewrite(self, changes: Sequence[Change]) -> list[Any]:
         """Return the whole output; a list in which nothing changes is the same object."""
@@ -107,7 +107,8 @@ class Turn:
         if past is not None and self._token == token:
             return past
         if past is not None:
-            self._drop_past(past)
+            # For the next turn only: this one has been counted with it.
+            self._rewrite_anew(past)
         return core.Past()
 
 

@@ -18,6 +18,7 @@ from toolbudget.cli.failure import (
     CommandError,
 )
 from toolbudget.errors import ConfigError, ToolBudgetError
+from toolbudget.storage._files import open_closed_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The words behind the command's name; ``None`` takes those of the process.
     """
-    _open_closed_streams()
+    open_closed_streams()
     _never_fail_to_print()
     try:
         return _run(arguments)
@@ -107,22 +108,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     words = None if arguments is None else list(arguments)
     result = _program.main(words, prog_name="toolbudget", standalone_mode=False)
     return result if isinstance(result, int) else EXIT_DONE
-
-
-def _open_closed_streams() -> None:
-    """Let what is printed to a closed stream go nowhere.
-
-    Otherwise the next file to be opened takes its number, and whatever writes to the standard
-    streams writes into that file.
-    """
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8"))
 
 
 def _never_fail_to_print() -> None:

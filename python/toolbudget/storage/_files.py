@@ -20,6 +20,7 @@ import errno
 import fcntl
 import os
 import stat
+import sys
 from typing import Final
 
 from toolbudget.storage._directories import close_quietly, open_below, open_chain, write_all
@@ -47,6 +48,7 @@ __all__ = [
     "close_quietly",
     "open_below",
     "open_chain",
+    "open_closed_streams",
     "write_all",
 ]
 
@@ -218,6 +220,22 @@ class PosixFileSystem:
 
 
 POSIX: Final = PosixFileSystem()
+
+
+def open_closed_streams() -> None:
+    """Let what is printed to a closed standard stream go nowhere.
+
+    Otherwise the next file to be opened takes its number, and whatever writes to the standard
+    streams writes into that file.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8"))
 
 
 def _flush(handle: int) -> None:

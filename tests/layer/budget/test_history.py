@@ -17,6 +17,7 @@ from toolbudget import ConfigError, InvalidMessageError, Limits, MemoryStore, Se
 from toolbudget import _core as core
 from toolbudget._core.pure import past
 from toolbudget.budget.history import History
+from toolbudget.storage.records import parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -275,6 +276,23 @@ def test_an_interrupted_hook_drops_the_past(root: Path) -> None:
     output, report = session.enforce(messages), session.report
     assert is_reference(output[-1]["content"][0]["content"])
     assert (report.candidates, report.replaced, report.reapplied) == (7, 1, 2)
+
+
+@pytest.mark.parametrize("history", MODES)
+def test_a_turn_that_adopts_a_reference_counts_the_past_too(
+    root: Path, history: HistoryMode
+) -> None:
+    """B12: the report is about every message, also where the past ends with this turn."""
+    session, messages = warm(root, history)
+    following = len(messages) // 2
+    entry = {"kind": "tool-result", "toolUseId": f"t{following}", "replacement": "theirs"}
+    line = {"type": "content-replacement", "replacements": [entry]}
+    session.adopt_records(parse_line(json.dumps(line).encode()).records)
+    asked = answer(call(f"t{following}", "Fetch"), message_id="m")
+    messages = [*messages, asked, msg(res(f"t{following}", 60 * "a"))]
+    for _ in range(2):
+        assert session.enforce(messages)[-1]["content"][0]["content"] == "theirs"
+        assert session.report.candidates == len(messages) // 2
 
 
 def test_bytes_and_objects_may_be_sent_in_turn(root: Path) -> None:
