@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,6 +31,15 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("long", deadline=None, max_examples=20_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the programs that tests start, also where the suite itself runs behind.
+
+    A shell lets what it starts with ``&`` ignore the signal, and children inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
