@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["read_age", "read_file", "read_folder", "read_limit", "read_path", "read_size"]
+
+_Name = TypeVar("_Name", str, "str | None")
 
 _NUMBER_AND_UNIT: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([A-Za-z]*)")
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -38,37 +40,20 @@ def read_limit(_context: click.Context, option: click.Parameter, text: str | Non
     return limit_chars
 
 
-def read_folder(_context: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """Read the name of a folder: an empty one comes of an unset variable, and means none.
+def _reader_of_names(wanted: str) -> Callable[[click.Context, click.Parameter, _Name], _Name]:
+    """Make a reader that refuses an empty name: it comes of an unset variable, and means none."""
 
-    Raises:
-        BadParameter: It is empty.
-    """
-    if text == "":
-        raise click.BadParameter(f"must name a folder: {text!r}", param=option)
-    return text
+    def read(_context: click.Context, parameter: click.Parameter, text: _Name) -> _Name:
+        if text == "":
+            raise click.BadParameter(f"must name a {wanted}: {text!r}", param=parameter)
+        return text
 
-
-def read_file(_context: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """Read the name of a file: an empty one comes of an unset variable, and means none.
-
-    Raises:
-        BadParameter: It is empty.
-    """
-    if text == "":
-        raise click.BadParameter(f"must name a file: {text!r}", param=option)
-    return text
+    return read
 
 
-def read_path(_context: click.Context, argument: click.Parameter, text: str) -> str:
-    """Read a path; an empty one comes of an unset variable, and means none.
-
-    Raises:
-        BadParameter: It is empty.
-    """
-    if not text:
-        raise click.BadParameter(f"must name a file or folder: {text!r}", param=argument)
-    return text
+read_folder = _reader_of_names("folder")
+read_file = _reader_of_names("file")
+read_path = _reader_of_names("file or folder")
 
 
 def read_age(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
