@@ -80,3 +80,26 @@ fn word(set: uint8x16_t, bits: uint8x16_t) -> u64 {
     let high = vaddv_u8(vget_high_u8(bits));
     u64::from(low) | u64::from(high) << 8
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::masks::BLOCK_BYTES;
+    use super::*;
+
+    proptest! {
+        /// The machine says the same as the portable form.
+        #[test]
+        fn masks_are_the_same(bytes in prop::collection::vec(any::<u8>(), BLOCK_BYTES)) {
+            let block: &Block = bytes.as_slice().try_into().unwrap();
+            prop_assert_eq!(masks_of_this_machine(block), Masks::portable(block));
+        }
+    }
+
+    #[expect(unsafe_code, reason = "every machine of this kind has NEON")]
+    fn masks_of_this_machine(block: &Block) -> Masks {
+        // SAFETY: NEON is part of 64-bit ARM.
+        unsafe { masks_by_neon(block) }
+    }
+}

@@ -48,7 +48,23 @@ pub(super) fn parts() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(part, 0..40)
 }
 
+/// Strings of several blocks with a rare byte at a bound: of control characters, or of ASCII.
+fn at_bounds() -> impl Strategy<Value = Vec<u8>> {
+    let bound = prop::sample::select(vec![0, 0x1F, 0x20, 0x7F, 0x80, 0xFF]);
+    prop::collection::vec(prop_oneof![200 => Just(b'a'), 1 => bound], 0..300)
+}
+
 proptest! {
+    /// Whichever byte of whichever block it is: a control character ends the string, and one byte
+    /// alone makes it more than ASCII.
+    #[test]
+    fn bounds_are_kept(mut body in at_bounds()) {
+        body.push(b'"');
+        let expected = reference(&body, 0);
+        prop_assert_eq!(find_end(&body, 0), expected);
+        prop_assert_eq!(find_end_portably(&body, 0), expected);
+    }
+
     #[test]
     fn the_end_is_found(
         parts in parts(),
