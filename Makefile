@@ -19,6 +19,10 @@ TOKEN_ERROR := build/token-error
 PYTEST_ALL := -n auto
 # Cargo tools that are built once are kept where cargo keeps its own.
 CARGO_DENY_VERSION := 0.20.2
+# 64-bit ARM on a machine of another kind: what links, and what runs the outcome.
+ARM_TARGET := aarch64-unknown-linux-gnu
+ARM_LINKER := aarch64-linux-gnu-gcc
+ARM_RUNNER := qemu-aarch64 -L /usr/aarch64-linux-gnu
 
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 # One interpreter for every cargo command, so that none rebuilds what another one built.
@@ -61,6 +65,13 @@ test-rust: require-cargo ## Run the tests and examples of the Rust core
 	then cargo nextest run --locked; \
 	else echo "cargo-nextest is not installed: running cargo test"; cargo test --locked --lib; fi
 	cargo test --locked --doc
+
+.PHONY: test-neon
+test-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = $(ARM_LINKER)
+test-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = $(ARM_RUNNER)
+test-neon: require-cargo require-arm ## Lint and test the Rust core for 64-bit ARM, under an emulator (see CONTRIBUTING.md)
+	cargo clippy --locked --package toolbudget-core --all-targets --target $(ARM_TARGET) -- --deny warnings
+	cargo test --locked --package toolbudget-core --target $(ARM_TARGET)
 
 .PHONY: test-python
 test-python: test-native-core test-pure-core ## Run the whole Python suite, once with each core
@@ -194,3 +205,15 @@ require-python:
 require-cargo:
 	@command -v cargo >/dev/null || { echo "cargo is needed: install Rust 1.91 or newer" \
 		"(https://rustup.rs); if it is installed, open a new shell or run: . ~/.cargo/env" >&2; exit 1; }
+
+# All that is missing is said at once.
+.PHONY: require-arm
+require-arm:
+	@missing=; \
+	set -- "$$(rustc --print target-libdir --target $(ARM_TARGET))"/libstd-*.rlib; \
+	test -e "$$1" || missing="$$missing\n- the standard library of $(ARM_TARGET): rustup target add $(ARM_TARGET)"; \
+	command -v $(firstword $(ARM_LINKER)) >/dev/null || missing="$$missing\n- $(firstword $(ARM_LINKER)): Debian has\
+ it in gcc-aarch64-linux-gnu, and its C library in libc6-dev-arm64-cross; ARM_LINKER=... names another linker"; \
+	command -v $(firstword $(ARM_RUNNER)) >/dev/null || missing="$$missing\n- $(firstword $(ARM_RUNNER)): Debian has\
+ it in qemu-user; ARM_RUNNER=... names another emulator"; \
+	test -z "$$missing" || { printf "64-bit ARM cannot be tested here; missing:%b\n" "$$missing" >&2; exit 1; }

@@ -7,7 +7,7 @@ from typing import Final
 
 PROJECT: Final = Path(__file__).parents[2]
 # Conditions of other targets, no commands.
-INTERNAL: Final = {"require-cargo", "require-python"}
+INTERNAL: Final = {"require-arm", "require-cargo", "require-python"}
 
 
 def test_help_lists_every_command() -> None:
