@@ -308,7 +308,7 @@ class Engine(Exclusive):
         with self._deciding():
             journal.change_context(lambda: plan_clearing(journal, results, outcome, redact))
             # The caller announces these, whoever was the first to clear them.
-            journal.ledger.adopted.texts.difference_update(outcome.texts.values())
+            journal.ledger.adopted.leave_out(outcome.texts.values())
         return outcome
 
     def store_results(self, results: Sequence[OldResult]) -> dict[str, str]:
