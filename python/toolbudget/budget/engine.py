@@ -127,6 +127,14 @@ class Engine(Exclusive):
         if not self._journal.is_begun_by_parent:
             self._parent_state = parent_state
 
+    def expect_cuts(self, parent: Engine) -> None:
+        """Begin with what a parent has cut out of its history, unless something was sent before."""
+        if parent is self or self._journal.has_records:
+            return
+        with parent._deciding():
+            if parent._journal.ledger.edits:
+                self._journal.inherit_cuts(parent._journal)
+
     def branch(self, journal: Journal, policy: Policy) -> Engine:
         """Return an engine that goes on separately from what this one knows."""
         with self._deciding():
