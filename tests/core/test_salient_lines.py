@@ -41,6 +41,46 @@ def test_a_mark_counts_behind_a_label(core: ModuleType, name: str, label: str) -
     assert (label + failing).split() in shown
 
 
+MARKS_WITHOUT_WORDS = ["  1) rounds", "E   n = 41", "\N{MULTIPLICATION SIGN} rounds half up"]
+TOLD_AS_INFO = [
+    "[INFO] ",
+    "[ info ] ",
+    "INFO: ",
+    "DEBUG - ",
+    "[10:11:12] [INFO] ",
+    "2024-05-01 10:11:12,345 [INFO] ",
+    "2024-05-01T10:11:12.123Z INFO ",
+    "[web] ",
+    "[web] [debug] ",
+    "web-1  | ",
+    "#12 3.456 ",
+    "[12:01:02] ",
+    "May  1 10:11:12 host app[12]: ",
+]
+
+
+@pytest.mark.parametrize("label", TOLD_AS_INFO)
+@pytest.mark.parametrize("mark", MARKS_WITHOUT_WORDS)
+def test_a_mark_without_a_word_counts_behind_a_label(
+    core: ModuleType, mark: str, label: str
+) -> None:
+    """Whoever passes a tool's output on says of every line that it is information."""
+    lines = [f"{label}case {number} of all" for number in range(1_000)]
+    lines[400] = label + mark
+    preview, _ = core.salient_preview("\n".join(lines), 2_000)
+    shown = [row.partition(":")[2].split() for row in preview.split("\n")[1:]]
+    assert (label + mark).split() in shown
+
+
+@pytest.mark.parametrize("line", ["[PASS] 1) rounds", "[INFO] x) 1) one", "INFORMATION 1) one"])
+def test_a_number_behind_something_else_is_no_mark(core: ModuleType, line: str) -> None:
+    """Such lines say nothing, so that a real failure is shown instead of them."""
+    lines = [f"{line} in part {number}" for number in range(999)]
+    lines[500] = "FAILED test_rounds"
+    preview, _ = core.salient_preview("\n".join(lines), 400)
+    assert "501:FAILED test_rounds" in preview
+
+
 @pytest.mark.parametrize(
     "line",
     [

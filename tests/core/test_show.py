@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -138,6 +140,49 @@ def test_no_text_can_close_the_frame(core: ModuleType, style: str, part: str, fo
 def test_auto_picks_by_what_a_text_begins_with(core: ModuleType, text: str, expected: str) -> None:
     """P4: each kind of output gets its style, whatever a parser would say."""
     assert core.show_preview((text,), 1_000, "auto", outline).style == expected
+
+
+CONSTANTS: Final = {
+    "python": ('"""Names."""\n\nNAMES: Final = {\n', '    "a{0}": ("b", {0}),  # one\n', "}\n"),
+    "rust": ("pub(crate) const NAMES: &[(&str, u8)] = &[\n", '    ("a", {0}),\n', "];\n"),
+    "c": ("static const unsigned short table[256] = {\n", "    0x0{0}, 0x1, 0x2,\n", "};\n"),
+    "go": ("var names = map[string]int{\n", '    "a": {0},\n', "}\n"),
+    "javascript": ("export const NAMES = {\n", "  a{0}: 'b',\n", "};\n"),
+}
+
+
+@pytest.mark.parametrize("language", CONSTANTS)
+def test_auto_knows_a_table_of_constants(core: ModuleType, language: str) -> None:
+    """P4: a source file may declare one thing only, over hundreds of lines."""
+    begin, row, end = CONSTANTS[language]
+    text = begin + "".join(row.format(n) for n in range(400)) + end
+    assert core.show_preview((text,), 1_000, "auto", outline).style == "outline"
+
+
+@pytest.mark.parametrize("name", ["encodings.cp037", "encodings.aliases", "_compat_pickle"])
+def test_auto_knows_real_tables_of_constants(core: ModuleType, name: str) -> None:
+    """P4: such files are part of Python."""
+    specification = importlib.util.find_spec(name)
+    assert specification is not None
+    assert specification.origin is not None
+    text = Path(specification.origin).read_text(encoding="utf-8")
+    assert core.show_preview((text,), 1_000, "auto", outline).style == "outline"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[package]]\nname = "a"\ndependencies = [\n "b",\n "c",\n]\n\n' * 90,
+        "read config = {\n" + "loading the part of a name\n" * 300,
+        "one, two,\n" * 300,
+        "10:11:12 sent x = [\n" + '10:11:12 "a",\n' * 300,
+    ],
+    ids=["settings", "log", "rows alone", "stamped"],
+)
+def test_rows_alone_are_no_code(core: ModuleType, text: str) -> None:
+    """P4: what a program prints, or is set up by, stays what it was taken for."""
+    note = "# made by a tool\n"
+    assert core.show_preview((note + text,), 1_000, "auto", outline).style != "outline"
 
 
 @pytest.mark.parametrize("style", ["outline", "auto"])

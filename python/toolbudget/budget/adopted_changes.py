@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from toolbudget._core.pure import Fingerprint, Key
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from toolbudget.budget.context_edits import ContextEdit
     from toolbudget.budget.state import ContentReplacementState
     from toolbudget.storage.records import ParsedRecord
@@ -23,10 +25,13 @@ class AdoptedChanges:
 
     Attributes:
         texts: What stands in from now on for results that this process knew in another form.
+        texts_of_undecided: What stands in for results that it had decided nothing about: whoever
+            sends a history without a budget may have sent them in full.
         edits: What was cut out of the history.
     """
 
     texts: set[str] = field(default_factory=set)
+    texts_of_undecided: set[str] = field(default_factory=set)
     edits: list[ContextEdit] = field(default_factory=list)
     # Results that this process has sent in full, and that another one may replace now.
     _withdrawn: set[Key] = field(default_factory=set)
@@ -44,14 +49,26 @@ class AdoptedChanges:
         state.apply_record(record)
         for key, earlier in before.items():
             now = _decision(state, key)
+            if now == earlier or not isinstance(now, str):
+                continue
             was_sent = earlier is not _UNDECIDED or key in self._withdrawn
-            if was_sent and now != earlier and isinstance(now, str):
-                self.texts.add(now)
+            (self.texts if was_sent else self.texts_of_undecided).add(now)
+
+    def leave_out(self, texts: Collection[str]) -> None:
+        """Say that somebody else announces these texts."""
+        self.texts.difference_update(texts)
+        self.texts_of_undecided.difference_update(texts)
+
+    def add(self, other: AdoptedChanges) -> None:
+        """Take further changes that were not announced."""
+        self.texts |= other.texts
+        self.texts_of_undecided |= other.texts_of_undecided
+        self.edits += other.edits
 
     def take(self) -> AdoptedChanges:
         """Hand out what was changed, and begin anew."""
-        taken = AdoptedChanges(self.texts, self.edits)
-        self.texts, self.edits = set(), []
+        taken = AdoptedChanges(self.texts, self.texts_of_undecided, self.edits)
+        self.texts, self.texts_of_undecided, self.edits = set(), set(), []
         return taken
 
 

@@ -127,6 +127,14 @@ class Engine(Exclusive):
         if not self._journal.is_begun_by_parent:
             self._parent_state = parent_state
 
+    def expect_cuts(self, parent: Engine) -> None:
+        """Begin with what a parent has cut out of its history, unless something was sent before."""
+        if parent is self or self._journal.has_records:
+            return
+        with parent._deciding():
+            if parent._journal.ledger.edits:
+                self._journal.inherit_cuts(parent._journal)
+
     def branch(self, journal: Journal, policy: Policy) -> Engine:
         """Return an engine that goes on separately from what this one knows."""
         with self._deciding():
@@ -308,7 +316,7 @@ class Engine(Exclusive):
         with self._deciding():
             journal.change_context(lambda: plan_clearing(journal, results, outcome, redact))
             # The caller announces these, whoever was the first to clear them.
-            journal.ledger.adopted.texts.difference_update(outcome.texts.values())
+            journal.ledger.adopted.leave_out(outcome.texts.values())
         return outcome
 
     def store_results(self, results: Sequence[OldResult]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from toolbudget import _core as core
 from toolbudget._core.pure import Fingerprint, Key, Plan
 from toolbudget.budget.ledger import ContextLedger
 from toolbudget.budget.lineage import record_lost_inheritance
-from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
+from toolbudget.budget.recorder import SEEN, failure_to_record, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
 from toolbudget.budget.stored_files import StoredFile, StoredFiles
@@ -111,7 +111,7 @@ class Journal:
             transaction.keeps_failed = False
             transaction.fix()
         recorder = self._recorder
-        if not (transaction.plan.decides or (recorder and recorder.unrecorded)):
+        if not (transaction.plan.decides or (recorder and recorder.owes)):
             self._note_redaction(transaction)
             return transaction
         if recorder is None:
@@ -253,6 +253,15 @@ class Journal:
         self._marked_seen = set(parent._marked_seen)
         self._files = StoredFiles(parent._files)
 
+    def inherit_cuts(self, parent: Journal) -> None:
+        """Begin with what a parent has cut out; to be recorded next."""
+        self.ledger = parent.ledger.clone()
+        for key, entry in parent.ledger.originals.items():
+            file = parent.file_of(key)
+            self._files.note([entry], parent.session_id if file is None else file.session_id)
+        if self._recorder is not None:
+            self._recorder.unrecorded_inherited = True
+
     def take_over(self, parent: ContentReplacementState, tool_use_ids: Collection[str]) -> None:
         """Fill gaps from a parent's replacements, for ids that occur; to be recorded next."""
         missing = self.state.fill_gaps(parent, tool_use_ids)
@@ -294,7 +303,9 @@ class Journal:
         choices = transaction.plan.choices
         kept: list[Choice] = []
         if self._recorder is not None:
-            kept = [choice for choice in choices if not _can_be_recorded(choice, transaction)]
+            found = [(choice, failure_to_record(choice.key)) for choice in choices]
+            kept = [choice for choice, failure in found if failure is not None]
+            transaction.failures += [failure for _, failure in found if failure is not None]
         if kept:
             too_long = set(map(id, kept))
             choices = [choice for choice in choices if id(choice) not in too_long]
@@ -382,15 +393,6 @@ class Journal:
         """Fingerprint a text; one of the last enforced list is not hashed again."""
         known = self.fingerprints.find(parts)
         return core.fingerprint(parts) if known is None else known
-
-
-def _can_be_recorded(choice: Choice, transaction: Transaction) -> bool:
-    problem = why_unrecordable(choice.key)
-    if problem is None:
-        return True
-    shown_id = choice.key.tool_use_id[:SHOWN_ID_CHARS]
-    transaction.failures.append(Failure("record", shown_id, TranscriptError(problem)))
-    return False
 
 
 def _key_of(entry: Fingerprinted) -> Key:

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolError, ToolInputError
 from toolbudget.limits.display import shown
 from toolbudget.storage._numbers import check_whole_number
@@ -107,6 +108,27 @@ class Reading:
         )
         return page_with_note(page, end_line=end_line)
 
+    async def aread_result(
+        self,
+        tool_use_id: str,
+        *,
+        start_line: int | None = None,
+        end_line: int | None = None,
+        start_byte: int | None = None,
+        max_chars: int = MAX_PAGE_CHARS,
+        raw: bool = False,
+    ) -> str:
+        """Do what :meth:`read_result` does without blocking the event loop."""
+        return await in_thread(
+            self.read_result,
+            tool_use_id,
+            start_line=start_line,
+            end_line=end_line,
+            start_byte=start_byte,
+            max_chars=max_chars,
+            raw=raw,
+        )
+
     def result_page(
         self,
         tool_use_id: str,
@@ -180,6 +202,23 @@ class Reading:
             pattern,
             remedy="a longer pattern, or one tool_use_id",
             max_chars=MAX_PAGE_CHARS,
+        )
+
+    async def asearch_results(
+        self,
+        pattern: str,
+        *,
+        tool_use_id: str | None = None,
+        context_lines: int = 2,
+        max_matches: int = MAX_MATCHES,
+    ) -> str:
+        """Do what :meth:`search_results` does without blocking the event loop."""
+        return await in_thread(
+            self.search_results,
+            pattern,
+            tool_use_id=tool_use_id,
+            context_lines=context_lines,
+            max_matches=max_matches,
         )
 
     def result_hits(

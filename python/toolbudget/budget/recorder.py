@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 from toolbudget._core.pure import Fingerprint, Key
 from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL
 from toolbudget.budget.report import Failure
+from toolbudget.errors import TranscriptError
 from toolbudget.storage.json_lines import survives_json
 from toolbudget.storage.records import content_replacement
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
 
-__all__ = ["SEEN", "SHOWN_ID_CHARS", "Held", "LockedLog", "Log", "Recorder", "why_unrecordable"]
+__all__ = ["SEEN", "Held", "LockedLog", "Log", "Recorder"]
+__all__ += ["failure_to_record", "why_unrecordable"]
 
 _Result = TypeVar("_Result")
 
@@ -30,7 +32,7 @@ _MAX_ID_BYTES: Final = 1 << 25
 # A character beyond the first 65,536 becomes two escapes of six bytes.
 _ESCAPED_BYTES: Final = 12
 # So much of an id stands in a message: the rest may be megabytes.
-SHOWN_ID_CHARS: Final = 80
+_SHOWN_ID_CHARS: Final = 80
 _KEPT_CHARS_PER_RECORD: Final = 1 << 22
 
 
@@ -41,8 +43,16 @@ def why_unrecordable(key: Key) -> str | None:
     if size_bytes > _MAX_ID_BYTES:
         return f"id is too long to be recorded: {len(tool_use_id)} characters"
     if not survives_json(tool_use_id):
-        return f"id holds a character as two surrogates: {tool_use_id[:SHOWN_ID_CHARS]!r}"
+        return f"id holds a character as two surrogates: {tool_use_id[:_SHOWN_ID_CHARS]!r}"
     return None
+
+
+def failure_to_record(key: Key) -> Failure | None:
+    """Return what a report says of a result that no record can hold; ``None`` if one can."""
+    problem = why_unrecordable(key)
+    if problem is None:
+        return None
+    return Failure("record", key.tool_use_id[:_SHOWN_ID_CHARS], TranscriptError(problem))
 
 
 class LockedLog(Protocol):
@@ -110,6 +120,11 @@ class Recorder:
         self._agent_id = agent_id
         self._is_in_doubt = False
         self._appended = 0
+
+    @property
+    def owes(self) -> bool:
+        """Whether the next turn is to record something, whatever it decides."""
+        return bool(self.unrecorded) or self.unrecorded_inherited
 
     def mark_in_use(self) -> None:
         """Hold the session's lock, if it can be had."""

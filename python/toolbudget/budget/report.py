@@ -65,7 +65,8 @@ class EnforcementReport:
         reapplied: Ones that got their recorded replacement again.
         frozen: Ones that are kept in full, by an earlier decision or this one.
         skipped: Results that are no candidates: empty, not all text, exempt, references, odd ones.
-        skipped_by_reason: The same by reason.
+        skipped_by_reason: The same by reason, always in the order ``not_text``, ``empty``,
+            ``malformed``, ``object``, ``exempt``, ``reference``.
         chars_before: Characters of all text results as given.
         chars_after: The same as handed out.
         over_limit_chars: By how much groups still exceed the limit, summed: in the unit of the

@@ -118,7 +118,7 @@ class Session(Compaction, Streams, Reading):
             agent_id: Resume this sub-agent of the session; :meth:`subagent` begins a new one.
             parent: The session (or its state) that the sub-agent came from. Its replacements fill
                 gaps for ids that occur in the sub-agent's messages, unless its own records begin
-                with the parent's decisions.
+                with the parent's decisions. Its cuts hold too, if there are no own records at all.
             ephemeral: Write no records: what is decided is forgotten with the object.
             durability: ``full`` survives power loss, ``data`` does on most file systems,
                 ``process`` survives a killed process. ``None`` asks ``TOOLBUDGET_DURABILITY``,
@@ -183,9 +183,11 @@ class Session(Compaction, Streams, Reading):
             engine = Engine(
                 journal, settings.policy, keeps_history=keeps_history, history=settings.history
             )
-            if parent is not None:
-                state = parent.state if isinstance(parent, Session) else parent.clone()
-                engine.expect_gaps(state)
+            if isinstance(parent, Session):
+                engine.expect_cuts(parent._engine)  # noqa: SLF001 - of the same class
+                engine.expect_gaps(parent.state)
+            elif parent is not None:
+                engine.expect_gaps(parent.clone())
             return cls(home, settings, log=log, lock=lock, engine=engine)
 
     def fork(self, session_id: str, *, ephemeral: bool = False) -> Self:

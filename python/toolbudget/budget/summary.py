@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Sums
 from toolbudget._core.pure.choose import excess
+from toolbudget._core.pure.collect import SkipReason
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolbudget._core.pure import Plan, PlanOptions
-    from toolbudget._core.pure.collect import SkipReason
     from toolbudget.budget.report import Failure
     from toolbudget.budget.storing import StoreOutcome
     from toolbudget.budget.transaction import Transaction
@@ -27,6 +27,7 @@ __all__ = ["NOTHING", "Summary", "report_of", "summary_of"]
 # Of messages that were not looked at, if there are none.
 NOTHING: Final = Sums()
 _NONE_SKIPPED: Final[MappingProxyType[str, int]] = MappingProxyType({})
+_REASONS: Final[tuple[SkipReason, ...]] = get_args(SkipReason)
 
 
 class Summary(NamedTuple):
@@ -118,6 +119,8 @@ def _together(
     together = dict[str, int](counts)
     for reason, count in others.items():
         together[reason] = together.get(reason, 0) + count
+    if len(together) > 1:  # who came first depends on what was kept of earlier turns
+        together = {reason: together[reason] for reason in _REASONS if reason in together}
     return MappingProxyType(together)
 
 

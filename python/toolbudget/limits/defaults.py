@@ -21,6 +21,7 @@ __all__ = [
     "DEFAULT_RESULT_LIMIT",
     "MAX_TOOL_RESULTS_PER_MESSAGE_CHARS",
     "PREVIEW_SIZE_BYTES",
+    "READER_HINT_MAX_CHARS",
     "DefaultLimit",
     "Unit",
     "built_in_declared_limit",
@@ -29,6 +30,10 @@ __all__ = [
 DEFAULT_MAX_RESULT_SIZE_CHARS: Final = 50_000
 MAX_TOOL_RESULTS_PER_MESSAGE_CHARS: Final = 200_000
 PREVIEW_SIZE_BYTES: Final = 2_000
+# A quarter of a usual preview. The hint stands in every replacement, the shrunken ones too, and
+# stays in the context: a longer one would outweigh what it stands beside, and with one of 16,384
+# characters other programs would not take the replacement for a reference.
+READER_HINT_MAX_CHARS: Final = 500
 DEFAULT_DECLARED_LIMIT_CHARS: Final = 100_000
 
 Unit: TypeAlias = Literal["chars", "tokens", "bytes"]

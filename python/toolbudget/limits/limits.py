@@ -86,7 +86,8 @@ class Limits(_ReadsOverrides):
             shape of JSON, the first and last rows of a table), ``"outline"`` (what source code
             declares; needs the extra ``code``) or ``"auto"`` (by what the text begins with).
         reader_hint: A line for the model that names the host's own reader of stored results, such
-            as ``"Use read_result to see more"``. With ``None`` no tool is named.
+            as ``"Use read_result to see more"``; at most 500 characters, a quarter of the default
+            preview, since every replacement has it. With ``None`` no tool is named.
         unit: What the limits count: ``"chars"`` (code points), ``"tokens"`` as
             :func:`toolbudget.tokens.estimate_tokens` estimates them (defaults 12,500 and 50,000;
             built-in limits of tools are divided by 4) or ``"bytes"`` of UTF-8.

@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Final, TypeVar
 
 from toolbudget.errors import ConfigError
+from toolbudget.limits.defaults import READER_HINT_MAX_CHARS
 from toolbudget.limits.display import shown
 
 __all__ = [
@@ -84,10 +85,13 @@ def line_of_text(value: object, field: str, source: str = ARGUMENT) -> str:
     """Give ``value`` if it can stand as one line inside a replacement, or raise ``ConfigError``.
 
     That is text with something to see in it, without a line break of any kind, a NUL, a lone
-    surrogate or the tags that frame a replacement.
+    surrogate or the tags that frame a replacement, and not longer than a hint should be.
     """
     if not isinstance(value, str) or not value.strip() or value.splitlines() != [value]:
         raise config_error(field, source, "one line of text", value)
+    if len(value) > READER_HINT_MAX_CHARS:
+        requirement = f"at most {READER_HINT_MAX_CHARS} characters, not {len(value)}"
+        raise config_error(field, source, requirement, value)
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         raise config_error(field, source, "free of NUL and lone surrogates", value)
     if _FRAME_TAG.search(value):

@@ -119,7 +119,10 @@ class Tools:
         """Do what :meth:`answer` does; a tool that is not asynchronous runs in a thread."""
         try:
             one = self._named(call)
-            if inspect.iscoroutinefunction(one.run):
+            output: object
+            if isinstance(one, Tool) and not inspect.iscoroutinefunction(one.function):
+                output = await one.aanswer(call)
+            elif inspect.iscoroutinefunction(one.run):
                 output = _start(one, call)
             else:
                 output = await in_thread(_start, one, call)

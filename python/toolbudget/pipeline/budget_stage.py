@@ -10,13 +10,13 @@ from toolbudget.pipeline.rounds import results_of
 from toolbudget.pipeline.stage import StageResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from toolbudget.budget.report import EnforcementReport
     from toolbudget.pipeline.stage import StageName, TurnContext
 
-__all__ = ["Budget", "first_with_text"]
+__all__ = ["Budget", "places_of_texts"]
 
 
 class Budget:
@@ -65,13 +65,12 @@ def _first_seen_change(messages: Sequence[Any], report: EnforcementReport) -> in
     new_texts = {entry.replacement for entry in report.newly_replaced}
     if not new_texts:
         return None
-    return first_with_text(messages[: sent_messages(messages)], new_texts)
+    return next(places_of_texts(messages[: sent_messages(messages)], new_texts), None)
 
 
-def first_with_text(messages: Sequence[Any], texts: AbstractSet[str]) -> int | None:
-    """Return the first message that holds a result of one of the texts."""
+def places_of_texts(messages: Sequence[Any], texts: AbstractSet[str]) -> Iterator[int]:
+    """Yield the index of each message that holds a result of one of the texts."""
     for index in range(len(messages) if texts else 0):
-        for result in results_of(messages[index : index + 1]):
-            if "".join(text_parts(result.content) or ()) in texts:
-                return index
-    return None
+        results = results_of(messages[index : index + 1])
+        if any("".join(text_parts(one.content) or ()) in texts for one in results):
+            yield index

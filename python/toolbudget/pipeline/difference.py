@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from toolbudget._core.pure.shape import Chain, Message
 
-__all__ = ["Difference", "difference_of", "sent_messages", "starts_among"]
+__all__ = ["Difference", "difference_of", "has_changed_at", "sent_messages", "starts_among"]
 
 
 class Difference(NamedTuple):
@@ -34,6 +34,13 @@ def difference_of(before: Sequence[Any], after: Sequence[Any]) -> Difference:
     added = [message for message in after if id(message) not in shared]
     tokens = estimate_tokens_for_messages(added) - estimate_tokens_for_messages(removed)
     return Difference(first_index, tokens)
+
+
+def has_changed_at(index: int, sent: Sequence[Any], messages: Sequence[Any]) -> bool:
+    """Tell whether one message was in a request, and goes out now in another form or not at all."""
+    if index >= len(sent):
+        return False
+    return index >= len(messages) or not _is_equal(sent[index], messages[index])
 
 
 def starts_among(read: Iterable[Message | None]) -> list[int]:

@@ -24,8 +24,8 @@ class Replay(NamedTuple):
     """How many edits met the messages that they stand for."""
     is_usage_stale: bool
     """Whether no answer has come since the last edit, so that the usage is about more."""
-    adopted_at: int | None
-    """Index of the first message that an edit of another process has put in another form."""
+    adopted_at: list[int]
+    """Indexes of the messages that edits of another process have put in another form."""
     ahead: list[ContextEdit]
     """Edits about messages that are not there yet, if another process is ahead of this one."""
 
@@ -46,7 +46,7 @@ def replay(
     """
     current: Sequence[Any] = messages
     applied = 0
-    adopted_at: int | None = None
+    adopted_at: list[int] = []
     ahead: list[ContextEdit] = []
     last: ContextEdit | None = None
     for edit in edits:
@@ -58,7 +58,7 @@ def replay(
                 ahead.append(edit)
             continue
         if edit in adopted:
-            adopted_at = edit.start if adopted_at is None else min(adopted_at, edit.start)
+            adopted_at.append(edit.start)
         put_in = (in_form_of(current[edit.start : end], one) for one in edit.messages)
         current = [*current[: edit.start], *put_in, *current[end:]]
         applied += 1

@@ -71,7 +71,8 @@ class PipelineResult:
         check: How full that makes the window; ``None`` without a window.
         replayed_edits: How many edits of earlier turns were put in again.
         adopted_at: Index of the first message that goes out in another form because another process
-            on the same session has cleared a result or cut the history; ``None`` if none does.
+            on the same session has cleared or replaced a result, or cut the history; ``None`` if
+            none does.
     """
 
     messages: list[Any]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget.budget.adopted_changes import AdoptedChanges
 from toolbudget.errors import ToolBudgetError
-from toolbudget.pipeline.budget_stage import first_with_text
-from toolbudget.pipeline.difference import difference_of, sent_messages
+from toolbudget.pipeline.budget_stage import places_of_texts
+from toolbudget.pipeline.difference import difference_of, has_changed_at, sent_messages
 from toolbudget.pipeline.idle import idle_seconds
 from toolbudget.pipeline.replay import Replay, last_answer_digest, replay
 from toolbudget.pipeline.report import PipelineResult, StageReport
@@ -33,6 +33,8 @@ __all__ = ["Turn"]
 _AFTER_CHANGE: Final = "after-change"
 # And what another process has changed and no finished turn has announced.
 _ADOPTED: Final = "adopted"
+# And what the last finished turn has given to be sent.
+_SENT: Final = "sent"
 _logger: Final = logging.getLogger("toolbudget")
 
 
@@ -136,6 +138,7 @@ class Turn:
         messages = context.messages
         # What is about messages that another process is ahead by has changed nothing yet.
         context.memory[_ADOPTED] = AdoptedChanges(edits=edits.ahead)
+        context.memory[_SENT] = tuple(messages)
         if self._has_changed:
             beside_tokens = context.used_tokens - self._estimate_tokens
             context.memory[_AFTER_CHANGE] = last_answer_digest(messages), beside_tokens
@@ -163,8 +166,7 @@ class Turn:
             context.reports[:] = [
                 _moved(one, context.messages, done.messages) for one in context.reports
             ]
-        places = first_with_text(done.messages, adopted.texts), done.adopted_at
-        self._adopted_at = min((place for place in places if place is not None), default=None)
+        self._adopted_at = self._first_adopted(done, adopted)
         context.messages = done.messages
         if self._given_tokens is not None:
             context.used_tokens = self._given_tokens
@@ -177,10 +179,22 @@ class Turn:
         context = self.context
         pending: AdoptedChanges = context.memory.setdefault(_ADOPTED, AdoptedChanges())
         if context.session is not None:
-            new = context.session.take_adopted_changes()
-            pending.texts |= new.texts
-            pending.edits += new.edits
+            pending.add(context.session.take_adopted_changes())
         return pending
+
+    def _first_adopted(self, done: Replay, adopted: AdoptedChanges) -> int | None:
+        """Return the first message that another process has changed since it was sent from here.
+
+        Before the first turn of a pipeline nothing is known of what was sent but that results with
+        a decision have been.
+        """
+        sent: tuple[Any, ...] | None = self.context.memory.get(_SENT)
+        texts = adopted.texts if sent is None else adopted.texts | adopted.texts_of_undecided
+        places = sorted([*places_of_texts(done.messages, texts), *done.adopted_at])
+        if sent is None:
+            return places[0] if places else None
+        changed = (place for place in places if has_changed_at(place, sent, done.messages))
+        return next(changed, None)
 
     def _put_texts_in(self) -> None:
         """Do what the budget does first, if there is none or it has failed: what was seen stays."""

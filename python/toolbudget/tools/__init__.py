@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from toolbudget.storage.text_page import TextPage
 from toolbudget.tools._bash import BashResult, BashTool, abash, bash, bash_tool
-from toolbudget.tools._grep import GrepResult, grep
-from toolbudget.tools._read_file import ReadFileResult, read_file
+from toolbudget.tools._grep import GrepResult, agrep, grep
+from toolbudget.tools._read_file import ReadFileResult, aread_file, read_file
 from toolbudget.tools._result_tools import ReadResultResult, SearchResultsResult, result_tools
 from toolbudget.tools.definition import Parameter, Tool, ToolResult, tool
 
@@ -21,6 +21,8 @@ __all__ = [
     "Tool",
     "ToolResult",
     "abash",
+    "agrep",
+    "aread_file",
     "bash",
     "bash_tool",
     "grep",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec, Unpack
 
@@ -22,7 +23,7 @@ from toolbudget.tools.definition import Parameter, Tool, tool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from toolbudget.budget.session import Session
     from toolbudget.storage.result import StreamingStore
@@ -152,6 +153,10 @@ async def abash(command: str, **options: Unpack[BashOptions]) -> BashResult:
         raise
 
 
+# In an event loop the tool, too, ends its command when it is cancelled.
+bash = replace(bash, async_function=abash)
+
+
 class BashTool(Tool[P, BashResult]):
     """The tool of one host or session: it knows the id of the call that it answers."""
 
@@ -161,10 +166,19 @@ class BashTool(Tool[P, BashResult]):
         Raises:
             ToolInputError: The block has no id, or calls another tool.
         """
+        return self._answering(tool_use).answer(tool_use)
+
+    async def aanswer(self, tool_use: Mapping[str, object]) -> dict[str, object]:
+        """Answer in an event loop; cancelled, it does what :func:`abash` does."""
+        return await self._answering(tool_use).aanswer(tool_use)
+
+    def _answering(self, tool_use: Mapping[str, object]) -> Tool[..., BashResult]:
         function: Callable[..., BashResult] = self.function
         known = partial(function, tool_use_id=tool_use.get("id"))
-        bound = Tool(self.name, self.description, self.parameters, known)
-        return bound.answer(tool_use)
+        twin: Callable[..., Awaitable[BashResult]] | None = self.async_function
+        if twin is not None:
+            twin = partial(twin, tool_use_id=tool_use.get("id"))
+        return Tool(self.name, self.description, self.parameters, known, twin)
 
 
 def bash_tool(**options: Unpack[BashOptions]) -> BashTool[...]:
@@ -185,4 +199,5 @@ def bash_tool(**options: Unpack[BashOptions]) -> BashTool[...]:
         >>> session.gate(block, tool_name="bash") is block
         True
     """
-    return BashTool(bash.name, bash.description, bash.parameters, partial(bash.function, **options))
+    function, twin = partial(bash.function, **options), partial(abash, **options)
+    return BashTool(bash.name, bash.description, bash.parameters, function, twin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from toolbudget._threads import in_thread
 from toolbudget.storage.search import MAX_MATCHES, SearchHits, search_files
 from toolbudget.storage.search_note import hits_with_notes
 from toolbudget.tools.definition import Parameter, ToolResult, tool
@@ -12,7 +13,7 @@ from toolbudget.tools.definition import Parameter, ToolResult, tool
 if TYPE_CHECKING:
     import os
 
-__all__ = ["GrepResult", "grep"]
+__all__ = ["GrepResult", "agrep", "grep"]
 
 MAX_CHARS: Final = 20_000
 """The limit that ``grep`` has by default (L2), so that what it shows is not stored."""
@@ -73,3 +74,23 @@ def grep(
     remedy = "a longer pattern, a path below, or include_pattern"
     text = hits_with_notes(hits, pattern, remedy=remedy, max_chars=MAX_CHARS)
     return GrepResult(text=text, hits=hits)
+
+
+async def agrep(
+    pattern: str, path: str | os.PathLike[str] = ".", include_pattern: str | None = None
+) -> GrepResult:
+    r"""Do what :data:`grep` does without blocking the event loop.
+
+    Example:
+        >>> import asyncio
+        >>> from pathlib import Path
+        >>> from toolbudget import ToolError
+        >>> from toolbudget.tools import agrep
+        >>> _ = Path("notes.txt").write_text("one\ntwo\nthree\n")
+        >>> try:
+        ...     print(asyncio.run(agrep("tw")).text)
+        ... except ToolError:  # the pure core does not search
+        ...     print("notes.txt:2: two")
+        notes.txt:2: two
+    """
+    return await in_thread(grep.function, pattern, path, include_pattern)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from toolbudget._core.pure.replacement import format_size
+from toolbudget._threads import in_thread
 from toolbudget.storage.page_note import page_with_note
 from toolbudget.storage.text_page import MAX_PAGE_CHARS, TextPage, read_page
 from toolbudget.storage.text_source import open_file
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from toolbudget.storage.text_page import TextSource
 
-__all__ = ["RANGE_PARAMETERS", "ReadFileResult", "read_file"]
+__all__ = ["RANGE_PARAMETERS", "ReadFileResult", "aread_file", "read_file"]
 
 RANGE_PARAMETERS: Final = (
     Parameter("start_line", "integer", "First line to show, from 1.", minimum=1),
@@ -123,6 +124,39 @@ def read_file(
                 text = f"{page_with_note(pruned, end_line=end_line)}\n{_pruning_note(pruned)}"
                 return ReadFileResult(text=text, path=name, page=pruned, is_pruned=True)
     return ReadFileResult(text=page_with_note(page, end_line=end_line), path=name, page=page)
+
+
+async def aread_file(
+    path: str | os.PathLike[str],
+    start_line: int | None = None,
+    end_line: int | None = None,
+    explanation: str | None = None,
+    skip_pruning: bool = False,  # noqa: FBT001, FBT002 - the order is that of X4
+    *,
+    start_byte: int | None = None,
+    max_chars: int = MAX_PAGE_CHARS,
+) -> ReadFileResult:
+    r"""Do what :data:`read_file` does without blocking the event loop.
+
+    Example:
+        >>> import asyncio
+        >>> from pathlib import Path
+        >>> from toolbudget.tools import aread_file
+        >>> _ = Path("notes.txt").write_text("one\ntwo\nthree\n")
+        >>> print(asyncio.run(aread_file("notes.txt", 2, 2)).text)
+        two
+        [Line 2, bytes 4-8.]
+    """
+    return await in_thread(
+        read_file.function,
+        path,
+        start_line,
+        end_line,
+        explanation,
+        skip_pruning,
+        start_byte=start_byte,
+        max_chars=max_chars,
+    )
 
 
 def _pruned(

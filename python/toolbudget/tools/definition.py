@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, ParamSpec, TypeVar
 
+from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolError, ToolInputError
 from toolbudget.limits.display import shown
 from toolbudget.tools._input import Parameter, check_input, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 __all__ = ["Parameter", "Tool", "ToolResult", "tool"]
 
@@ -40,13 +41,15 @@ class Tool(Generic[P, R_co]):
     """A function that a model can call.
 
     Called as it is, it is the plain function. :meth:`run` takes the input of a model, which is
-    checked first, and :meth:`answer` a whole ``tool_use`` block.
+    checked first, and :meth:`answer` a whole ``tool_use`` block; :meth:`arun` and :meth:`aanswer`
+    do the same in an event loop.
 
     Attributes:
         name: What the model calls it.
         description: What the model is told it does.
         parameters: What it is told, in order.
         function: The function itself.
+        async_function: Its asynchronous twin; without one it is run in a thread.
 
     Raises:
         ConfigError: No provider would take the name.
@@ -69,6 +72,7 @@ class Tool(Generic[P, R_co]):
     description: str
     parameters: tuple[Parameter, ...]
     function: Callable[P, R_co]
+    async_function: Callable[P, Awaitable[R_co]] | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -131,6 +135,19 @@ class Tool(Generic[P, R_co]):
         call: Callable[..., R_co] = self.function
         return call(**check_input(self.name, self.parameters, given))
 
+    async def arun(self, given: Mapping[str, object]) -> R_co:
+        """Do what :meth:`run` does without blocking the event loop.
+
+        A cancelled call still runs to its end in the background, if the tool has no asynchronous
+        twin that does better.
+        """
+        arguments = check_input(self.name, self.parameters, given)
+        call: Callable[..., Awaitable[R_co]] | None = self.async_function
+        if call is not None:
+            return await call(**arguments)
+        function: Callable[..., R_co] = self.function
+        return await in_thread(function, **arguments)
+
     def answer(self, tool_use: Mapping[str, object]) -> dict[str, object]:
         """Run one ``tool_use`` block and return its ``tool_result`` block, also of a failure.
 
@@ -146,18 +163,39 @@ class Tool(Generic[P, R_co]):
             >>> ping.answer({"type": "tool_use", "id": "t1", "name": "ping", "input": {}})
             {'type': 'tool_result', 'tool_use_id': 't1', 'content': 'pong'}
         """
+        tool_use_id = self._id_of(tool_use)
+        try:
+            return _block_of(tool_use_id, self.run(_input_of(tool_use)))
+        except ToolError as error:
+            return _block_of(tool_use_id, error)
+
+    async def aanswer(self, tool_use: Mapping[str, object]) -> dict[str, object]:
+        """Do what :meth:`answer` does without blocking the event loop.
+
+        Example:
+            >>> import asyncio
+            >>> from toolbudget.tools import ToolResult, tool
+            >>> @tool()
+            ... def ping() -> ToolResult:
+            ...     "Say whether you are there."
+            ...     return ToolResult(text="pong")
+            >>> call = {"type": "tool_use", "id": "t1", "name": "ping", "input": {}}
+            >>> asyncio.run(ping.aanswer(call))["content"]
+            'pong'
+        """
+        tool_use_id = self._id_of(tool_use)
+        try:
+            return _block_of(tool_use_id, await self.arun(_input_of(tool_use)))
+        except ToolError as error:
+            return _block_of(tool_use_id, error)
+
+    def _id_of(self, tool_use: Mapping[str, object]) -> str:
         tool_use_id, name = tool_use.get("id"), tool_use.get("name")
         if not isinstance(tool_use_id, str):
             raise ToolInputError(f"{self.name}: a call must have an id: {shown(tool_use_id)}")
         if name != self.name:
             raise ToolInputError(f"{self.name}: the call is for another tool: {shown(name)}")
-        block: dict[str, object] = {"type": "tool_result", "tool_use_id": tool_use_id}
-        try:
-            result = self.run(_input_of(tool_use))
-        except ToolError as error:
-            return {**block, "content": str(error), "is_error": True}
-        block["content"] = result.text
-        return {**block, "is_error": True} if result.is_error else block
+        return tool_use_id
 
 
 def tool(
@@ -177,6 +215,15 @@ def tool(
         return Tool(name or function.__name__, told, _checked(parameters), function)
 
     return make
+
+
+def _block_of(tool_use_id: str, outcome: ToolResult | ToolError) -> dict[str, object]:
+    """Make the block that answers a call."""
+    block: dict[str, object] = {"type": "tool_result", "tool_use_id": tool_use_id}
+    if isinstance(outcome, ToolError):
+        return {**block, "content": str(outcome), "is_error": True}
+    block["content"] = outcome.text
+    return {**block, "is_error": True} if outcome.is_error else block
 
 
 def _input_of(tool_use: Mapping[str, object]) -> Any:  # noqa: ANN401 - checked when it is run

@@ -23,6 +23,8 @@ const DECLARATION_PERCENT: usize = 2;
 /// With more lines of a log than this a text is no program, whatever else stands in it.
 const LOG_PERCENT: usize = 10;
 const LEAST_DECLARATIONS: usize = 2;
+/// Of a file of constants so many per cent are rows of a table or other code.
+const TABLE_PERCENT: usize = 90;
 const PROSE_BYTES: usize = 40;
 
 /// `Output` is what a program prints line by line; `Other` is prose, markup and huge lines.
@@ -35,7 +37,8 @@ pub(crate) enum Kind {
 }
 
 macro_rules! starts {
-    ($($name:ident = $($part:literal)+;)+) => {$(
+    ($($(#[$comment:meta])* $name:ident = $($part:literal)+;)+) => {$(
+        $(#[$comment])*
         static $name: LazyLock<Regex> =
             LazyLock::new(|| compile(concat!("^(?:", $($part,)+ ")")));
     )+};
@@ -66,6 +69,13 @@ starts! {
         r#"|switch ?\(|case .*:$|match .*\{$|await |yield |//|/\*|\* |\*/|///|#\[|@[A-Za-z_]|""""#
         r#"|'''|self\.|this\.|end$|fi$|done$|esac$|[)\]}]+[,;:)]*$|[A-Za-z_][A-Za-z0-9_.\[\]]* [+-]?= ?"#
         r#"|.*[{};,]$|.*\):$|.*=>$|.*[(\[]$|.*\) -> .*:$)"#;
+    /// A constant that goes on over many lines: a name, perhaps with a type, and an open bracket.
+    OPENING =
+        r#"(?:[A-Za-z_][A-Za-z0-9_<>():*&]* +){0,6}[A-Za-z_$*][A-Za-z0-9_$.]*(?:\[[^\]=]*\]){0,3}"#
+        r#"(?: ?:[^=]{1,200})? ?:?= ?[A-Za-z0-9_&!:.*<>, \[\]]{0,80}[\[({](?: *(?:#|//|/\*).*)?$"#;
+    ROW = r#"["'0-9#(\[{-]|.*,(?: *(?:#|//|/\*).*)?$"#;
+    /// Files of settings have constants too, under headings that no program has.
+    HEADING = r#"\[{1,2}[A-Za-z_][A-Za-z0-9_."' -]*\]{1,2}$"#;
     LOG =
         r#"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}|[^ \t:]+:[0-9]+:"#
         r#"|[^ \t]+\([0-9,]+\): "#
@@ -115,15 +125,30 @@ fn is_code(lines: &[&[u8]]) -> bool {
     if lines.len() < FEW_LINES || DIFFERENCE.is_match(lines[0]) {
         return false;
     }
-    let declarations = count(&DECLARATION, lines);
-    if declarations < LEAST_DECLARATIONS {
+    if is_share(count(&LOG, lines), lines, LOG_PERCENT) {
         return false;
     }
     let is_statement = |line: &&&[u8]| DECLARATION.is_match(line) || STATEMENT.is_match(line);
-    let statements = lines.iter().filter(is_statement).count();
-    is_share(declarations, lines, DECLARATION_PERCENT)
-        && is_share(statements, lines, CODE_PERCENT)
-        && !is_share(count(&LOG, lines), lines, LOG_PERCENT)
+    let declarations = count(&DECLARATION, lines);
+    if declarations >= LEAST_DECLARATIONS
+        && is_share(declarations, lines, DECLARATION_PERCENT)
+        && is_share(
+            lines.iter().filter(is_statement).count(),
+            lines,
+            CODE_PERCENT,
+        )
+    {
+        return true;
+    }
+    if !has(&OPENING, lines) || has(&HEADING, lines) {
+        return false;
+    }
+    let is_row = |line: &&&[u8]| ROW.is_match(line) || is_statement(line);
+    is_share(lines.iter().filter(is_row).count(), lines, TABLE_PERCENT)
+}
+
+fn has(pattern: &Regex, lines: &[&[u8]]) -> bool {
+    lines.iter().any(|line| pattern.is_match(line))
 }
 
 fn is_prose(lines: &[&[u8]]) -> bool {

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -192,3 +193,29 @@ def test_the_numbers_add_up(
             assert isinstance(stored, MemoryStore)
             if is_first:
                 assert report.bytes_stored == sum(map(len, stored.contents.values()))
+
+
+REASONS: Final = ["not_text", "empty", "malformed", "object", "exempt", "reference"]
+SKIPPED: Final[dict[str, list[Message]]] = {
+    "not_text": [answer(), msg(res("i1", [{"type": "image"}]))],
+    "empty": [answer(), msg(res("e1", ""))],
+    "malformed": [answer(), msg({"type": "tool_result", "content": "no id"})],
+    "object": [answer(), msg(SimpleNamespace(type="tool_result", tool_use_id="o1", content="o"))],
+    "exempt": turn("Read", r1="read"),
+    "reference": [answer(), msg(res("x1", "<persisted-output>\nsaved\n</persisted-output>"))],
+    "": [answer(), msg(res("t1", "text"))],
+}
+
+
+@given(turns=st.lists(st.lists(st.sampled_from(sorted(SKIPPED)), min_size=1), min_size=1))
+def test_reasons_stand_in_one_order(new_root: Callable[[], Path], turns: list[list[str]]) -> None:
+    """Neither the core nor what it has kept of earlier turns makes a difference."""
+    with Session.open(new_root(), "session", store=MemoryStore(), history="append_only") as session:
+        messages: list[Message] = []
+        given: set[str] = set()
+        for names in turns:
+            given.update(filter(None, names))
+            messages += [one for name in names for one in SKIPPED[name]]
+            enforce(session, messages)
+            reasons = list(session.report.skipped_by_reason)
+            assert reasons == [reason for reason in REASONS if reason in given]

@@ -93,6 +93,7 @@ def test_argument_environment_file_default(tmp_path: Path) -> None:
         ('accounting = "all"', "accounting"),
         ('unit = "lines"', "unit"),
         ('reader_hint = "two\\nlines"', "reader_hint"),
+        (f'reader_hint = "{501 * "x"}"', "at most 500 characters, not 501"),
         ("tools = 5", "tools"),
         ("[tools]\nBash = 0", "tools['Bash']"),
         ("max_results_chars = 5", "max_results_chars"),

@@ -195,7 +195,10 @@ def test_choices_are_taken() -> None:
     assert Limits(accounting="visible", preview_style="head").preview_style == "head"
 
 
-@pytest.mark.parametrize("hint", ["Use my_read to see more", "x", "siehe `lies` \N{EM DASH} <b>"])
+@pytest.mark.parametrize(
+    "hint",
+    ["Use my_read to see more", "x", "siehe `lies` \N{EM DASH} <b>", 500 * "\N{GRINNING FACE}"],
+)
 def test_reader_hint_is_kept(hint: str) -> None:
     """One line of text is taken as it is."""
     assert Limits(reader_hint=hint).reader_hint == hint
@@ -226,6 +229,15 @@ def test_unusable_reader_hint_is_refused(hint: object, requirement: str) -> None
     expected = f"reader_hint (argument) must be {requirement}: {hint!r}"
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}$"):
         limits_with(reader_hint=hint)
+
+
+@pytest.mark.parametrize("hint", [501 * "x", "Use my_read" + 100_000 * " or your_read"])
+def test_a_hint_that_is_a_text_is_refused(hint: str) -> None:
+    """It stands in every replacement for good: one longer than all else there is a mistake."""
+    expected = f"reader_hint (argument) must be at most 500 characters, not {len(hint)}: "
+    with pytest.raises(ConfigError, match=f"^{re.escape(expected)}") as caught:
+        limits_with(reader_hint=hint)
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize("value", [None, 5, "Bash", [("Bash", 5)], {"Bash"}])

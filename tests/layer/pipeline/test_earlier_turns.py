@@ -183,3 +183,40 @@ def test_what_went_out_undecided_is_announced_when_it_is_replaced(tmp_path: Path
     later = pipeline.run([*history, *round_of(10)])
     assert later.prefix_broken_at is None
     assert later.messages[: len(result.messages)] == result.messages
+
+
+def test_a_subagent_without_a_first_record_begins_with_the_cuts(tmp_path: Path) -> None:
+    """It shares its parent's prefix as one does that `subagent` began, and keeps it by itself."""
+    session = opened(tmp_path)
+    history = history_of(8)
+    cut = Pipeline([HistorySnip(max_rounds=5)], session=session).run(history)
+    assert len(cut.messages) < len(history)
+    agent = opened(tmp_path, agent_id="a", parent=session)
+    assert Pipeline([Budget()], session=agent).run(history).messages == cut.messages
+    assert agent.read_result("t0") == contents(history)["t0"]
+    agent.close()
+    resumed = opened(tmp_path, agent_id="a")
+    assert Pipeline([Budget()], session=resumed).run(history).messages == cut.messages
+    assert resumed.read_result("t0") == contents(history)["t0"]
+
+
+def test_what_a_subagent_has_sent_stays(tmp_path: Path) -> None:
+    """One that has decided something by itself has sent that history whole."""
+    session = opened(tmp_path)
+    history = history_of(8)
+    agent = opened(tmp_path, agent_id="a")
+    sent = Pipeline([Budget()], session=agent).run(history)
+    agent.close()
+    Pipeline([HistorySnip(max_rounds=5)], session=session).run(history)
+    resumed = opened(tmp_path, agent_id="a", parent=session)
+    result = Pipeline([Budget()], session=resumed).run(history)
+    assert (result.messages, result.prefix_broken_at) == (sent.messages, None)
+
+
+def test_a_subagent_that_does_nothing_writes_nothing(tmp_path: Path) -> None:
+    """Cuts are recorded with its first turn, not by opening it."""
+    session = opened(tmp_path)
+    Pipeline([HistorySnip(max_rounds=5)], session=session).run(history_of(8))
+    agent = opened(tmp_path, agent_id="a", parent=session)
+    agent.close()
+    assert not agent.transcript_path.exists()

@@ -30,6 +30,8 @@ _DECLARATION_PERCENT: Final = 2
 # With more lines of a log than this a text is no program, whatever else stands in it.
 _LOG_PERCENT: Final = 10
 _LEAST_DECLARATIONS: Final = 2
+# Of a file of constants so many per cent are rows of a table or other code.
+_TABLE_PERCENT: Final = 90
 _PROSE_BYTES: Final = 40
 
 # All are looked for in single lines without blanks around them.
@@ -58,6 +60,14 @@ _STATEMENT: Final = re.compile(
     rb"|'''|self\.|this\.|end$|fi$|done$|esac$|[)\]}]+[,;:)]*$|[A-Za-z_][A-Za-z0-9_.\[\]]* [+-]?= ?"
     rb"|.*[{};,]$|.*\):$|.*=>$|.*[(\[]$|.*\) -> .*:$)"
 )
+# A constant that goes on over many lines: a name, perhaps with a type, and an open bracket.
+_OPENING: Final = re.compile(
+    rb"(?:[A-Za-z_][A-Za-z0-9_<>():*&]* +){0,6}[A-Za-z_$*][A-Za-z0-9_$.]*(?:\[[^\]=]*\]){0,3}"
+    rb"(?: ?:[^=]{1,200})? ?:?= ?[A-Za-z0-9_&!:.*<>, \[\]]{0,80}[\[({](?: *(?:#|//|/\*).*)?$"
+)
+_ROW: Final = re.compile(rb"[\"'0-9#(\[{-]|.*,(?: *(?:#|//|/\*).*)?$")
+# Files of settings have constants too, under headings that no program has.
+_HEADING: Final = re.compile(rb"\[{1,2}[A-Za-z_][A-Za-z0-9_.\"' -]*\]{1,2}$")
 _LOG: Final = re.compile(
     rb"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}|[^ \t:]+:[0-9]+:"
     rb"|[^ \t]+\([0-9,]+\): "
@@ -102,15 +112,20 @@ def kind_of(window: bytes) -> Kind:
 def _is_code(lines: Sequence[bytes]) -> bool:
     if len(lines) < _FEW_LINES or _DIFFERENCE.match(lines[0]):
         return False
-    declarations = _count(_DECLARATION, lines)
-    if declarations < _LEAST_DECLARATIONS:
+    if _is_share(_count(_LOG, lines), lines, _LOG_PERCENT):
         return False
-    statements = sum(bool(_DECLARATION.match(line) or _STATEMENT.match(line)) for line in lines)
-    return (
-        _is_share(declarations, lines, _DECLARATION_PERCENT)
-        and _is_share(statements, lines, _CODE_PERCENT)
-        and not _is_share(_count(_LOG, lines), lines, _LOG_PERCENT)
-    )
+    code = [bool(_DECLARATION.match(line) or _STATEMENT.match(line)) for line in lines]
+    declarations = _count(_DECLARATION, lines)
+    if (
+        declarations >= _LEAST_DECLARATIONS
+        and _is_share(declarations, lines, _DECLARATION_PERCENT)
+        and _is_share(sum(code), lines, _CODE_PERCENT)
+    ):
+        return True
+    if not any(map(_OPENING.match, lines)) or any(map(_HEADING.match, lines)):
+        return False
+    rows = sum(is_code or bool(_ROW.match(line)) for is_code, line in zip(code, lines, strict=True))
+    return _is_share(rows, lines, _TABLE_PERCENT)
 
 
 def _is_prose(lines: Sequence[bytes]) -> bool:

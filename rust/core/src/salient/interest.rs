@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use memchr::memchr_iter;
 
-use super::patterns::any_case;
+use super::patterns::{any_case, patterns};
 use super::severity::is_red;
 
 /// A line without any of these, in any case, is scored only if it has a location (`name:12:`),
@@ -119,9 +119,23 @@ const KEYWORDS: [&str; 104] = [
 
 static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| any_case(&KEYWORDS));
 
+patterns! {
+    /// A listed mark behind times, severities and names that others put there.
+    LISTED_BEHIND = r"^[ \t]*(?:(?:"
+        r"[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}[^ \t\n]*"
+        r"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} [^ \t\n]+ [^ \t\n]+:"
+        r"|\[[^\]:\n]{1,40}\]|[a-z][0-9a-z_.-]{0,40} *\||#[0-9]+ [0-9]+\.[0-9]+"
+        r"|(?i:info|debug|trace|notice|verbose):?"
+        r")[ \t]+(?:-[ \t]+)?){1,3}(?:[0-9]{1,4}\)|E   |[EF][0-9]{4} )";
+}
+
 /// Tells whether a line has a word, a mark or a colour of interest.
 pub(super) fn is_interesting(line: &[u8]) -> bool {
-    WORDS.is_match(line) || is_listed(line) || has_location(line) || is_red(line)
+    WORDS.is_match(line)
+        || is_listed(line)
+        || LISTED_BEHIND.is_match(line)
+        || has_location(line)
+        || is_red(line)
 }
 
 /// At the start of a line: the number of a failure in a list, pytest's mark, or a logger's.

@@ -105,6 +105,9 @@ patterns! {
         r"|if .{0,30} fails";
     STAMP = r"^(?:[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}\S* +(?:- +)?"
         r"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} \S+ \S+: +)";
+    /// What a logger puts before each line of a program whose output it passes on.
+    PASSED_ON = r"^(?:\[ *(?i:info|debug|trace|notice|verbose) *\] +(?:- +)?"
+        r"|(?i:info|debug|trace|notice|verbose)(?::| -)? +)";
     WARNING = r"^.{0,40}(?:arning|WARN)";
     CHATTER = r"^(?:\[?(?i:info|debug|trace|notice|note|verbose)\b|.{0,40}\[(?i:info|debug|notice)\]|\S+: note: "
         r#"|.{0,60}(?:level|severity|lvl)"?[:=] ?"?(?i:info|debug|trace|notice))"#;
@@ -150,7 +153,8 @@ fn stamp_end(line: &[u8]) -> Option<usize> {
 }
 
 fn is_certain(line: &[u8], lower: &[u8]) -> bool {
-    MARK.is_match(line)
+    let label = PASSED_ON.find(line).map_or(0, |found| found.end());
+    MARK.is_match(&line[label..])
         || CERTAIN_PARTS.is_match(line)
         || (contains(lower, b"error") && COMPILER.is_match(line))
 }

@@ -41,6 +41,15 @@ _COMMAND_MARKS: Final = (b"$ ", b"##[group]Run ")
 _LOCATION: Final = re.compile(rb": ?[0-9]+(?::|  )")
 # At the start of a line: the number of a failure in a list, pytest's mark, or a logger's.
 _LISTED: Final = re.compile(rb"\n(?:[ \t]*[0-9]{1,4}\)|E   |[EF][0-9]{4} )")
+# The same behind times, severities and names that others put there.
+_LISTED_BEHIND: Final = re.compile(
+    rb"\n[ \t]*(?:(?:"
+    rb"[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}[^ \t\n]*"
+    rb"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} [^ \t\n]+ [^ \t\n]+:"
+    rb"|\[[^\]:\n]{1,40}\]|[a-z][0-9a-z_.-]{0,40} *\||#[0-9]+ [0-9]+\.[0-9]+"
+    rb"|(?i:info|debug|trace|notice|verbose):?"
+    rb")[ \t]+(?:-[ \t]+)?){1,3}(?:[0-9]{1,4}\)|E   |[EF][0-9]{4} )"
+)
 _EXIT_WORDS: Final = (b"exit", b"*** ", b"failed", b"err!", b"elifecycle", b'the command "')
 # Two lines are of one kind if they differ in names, numbers and quotations only.
 _VARIABLE: Final = re.compile(
@@ -175,7 +184,8 @@ def _interesting(chunk: bytes, starts: list[int]) -> set[int]:
             indexes.add(index)
             at = lower.find(keyword, starts[index + 1])
     # With a break in front of it, the offset of a break is that of the line behind it.
-    searches = [(_LOCATION, chunk), (_LISTED, b"\n" + chunk)]
+    from_breaks = b"\n" + chunk
+    searches = [(_LOCATION, chunk), (_LISTED, from_breaks), (_LISTED_BEHIND, from_breaks)]
     if b"\x1b" in chunk:
         searches.append((RED, chunk))
     for pattern, data in searches:

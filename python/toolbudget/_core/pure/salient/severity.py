@@ -141,6 +141,11 @@ _STAMP: Final = re.compile(
     rb"[\[(]?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}\S* +(?:- +)?"
     rb"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} \S+ \S+: +"
 )
+# What a logger puts before each line of a program whose output it passes on.
+_PASSED_ON: Final = re.compile(
+    rb"\[ *(?i:info|debug|trace|notice|verbose) *\] +(?:- +)?"
+    rb"|(?i:info|debug|trace|notice|verbose)(?::| -)? +"
+)
 _WARNING: Final = re.compile(rb".{0,40}(?:arning|WARN)")
 # A warning with one of these is more than that.
 _GRAVE: Final = (b"error", b"fail", b"sanitizer", b"data race")
@@ -192,7 +197,10 @@ def has_error_level(line: bytes) -> bool:
 
 
 def _is_certain(line: bytes, lower: bytes) -> bool:
-    if _MARK.match(line) or any(part in line for part in _CERTAIN_PARTS):
+    label = _PASSED_ON.match(line)
+    if _MARK.match(line, label.end() if label else 0):
+        return True
+    if any(part in line for part in _CERTAIN_PARTS):
         return True
     return b"error" in lower and _COMPILER.search(line) is not None
 
