@@ -4,7 +4,16 @@ The classes of what comes back are those of the pure core. Errors are the same o
 the Rust code itself is a :class:`toolbudget.errors.ToolBudgetError` that says so.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 from pathlib import Path
 from typing import Self, TypeVar, final, overload
 
@@ -16,6 +25,7 @@ from toolbudget._core.pure import (
     Fingerprint,
     GroupTotals,
     JsonScan,
+    Key,
     Known,
     Outline,
     OutlinePreview,
@@ -28,9 +38,11 @@ from toolbudget._core.pure import (
 )
 
 _Item = TypeVar("_Item")
+_Default = TypeVar("_Default")
 
 __all__ = [
     "Choices",
+    "DecisionTable",
     "FingerprintCache",
     "Past",
     "PlanItems",
@@ -83,6 +95,113 @@ class FingerprintCache:
 
     def __len__(self) -> int:
         """Count the texts."""
+
+@final
+class DecisionTable(Mapping[str, Mapping[Fingerprint, str | None]]):
+    """What was decided about each id, without an object for each decision; see the pure core's.
+
+    Example:
+        >>> table = DecisionTable()
+        >>> table.decide(Key("t1", Fingerprint(3, "06b05ab6733a618578af5f94892f3950")), None)
+        True
+        >>> list(table), table.counts()
+        (['t1'], (0, 1))
+    """
+
+    def __new__(cls, decisions: Iterable[tuple[Key, str | None]] | None = None, /) -> Self: ...
+    def decide(self, key: Key, replacement: str | None, /) -> bool:
+        """Take a decision over; tell whether there was none about the same result.
+
+        Raises:
+            TypeError: The key or the replacement is none.
+        """
+
+    def decide_all(
+        self, decisions: Iterable[tuple[Key, str | None]], /, *kept: Iterable[Key]
+    ) -> None:
+        """Take decisions over, then keep results; all of them, or none if anything is wrong.
+
+        Of the kept results of a plan no object is made.
+
+        Raises:
+            TypeError: A key or a replacement is none.
+        """
+
+    def keep_entries(self, entries: Iterable[tuple[str, int, str]], /) -> None:
+        """Keep results that are given as a record has them: id, size in characters, and hash.
+
+        Raises:
+            TypeError: An entry is none; then nothing was kept.
+        """
+
+    def decide_anew(self, key: Key, replacement: str | None, /) -> None:
+        """Decide whatever was decided before: from now on this is the last decision about the id.
+
+        Raises:
+            TypeError: The key or the replacement is none.
+        """
+
+    def withdraw(self, key: Key, /) -> bool:
+        """Take back that a result was kept; tell whether it was.
+
+        Raises:
+            TypeError: The key is none.
+        """
+
+    def decision(self, key: Key, default: _Default, /) -> str | _Default | None:
+        """Return the decision about one result, or ``default`` if there is none.
+
+        Raises:
+            TypeError: The key is none.
+        """
+
+    def decisions(self) -> list[tuple[Key, str | None]]:
+        """Return every decision."""
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many results were replaced, and how many were kept."""
+
+    def copy(self) -> Self:
+        """Return an equal table that goes on separately."""
+
+    @overload
+    def get(
+        self, tool_use_id: str, default: None = None, /
+    ) -> Mapping[Fingerprint, str | None] | None: ...
+    @overload
+    def get(
+        self, tool_use_id: str, default: Mapping[Fingerprint, str | None] | _Default, /
+    ) -> Mapping[Fingerprint, str | None] | _Default: ...
+    def __getitem__(self, tool_use_id: str, /) -> Mapping[Fingerprint, str | None]:
+        """Return the decisions about one id.
+
+        Raises:
+            KeyError: There are none.
+        """
+
+    def __contains__(self, tool_use_id: object, /) -> bool:
+        """Tell whether there are decisions about an id."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the ids that there are now."""
+
+    def __len__(self) -> int:
+        """Count the ids."""
+
+    def __eq__(self, other: object, /) -> bool:
+        """Compare decisions, whatever their order."""
+
+    def keys(self) -> KeysView[str]:
+        """Return the ids."""
+
+    def values(self) -> ValuesView[Mapping[Fingerprint, str | None]]:
+        """Return the decisions about each id."""
+
+    def items(self) -> ItemsView[str, Mapping[Fingerprint, str | None]]:
+        """Return each id with the decisions about it."""
+
+    def __reduce__(self) -> tuple[type[Self], tuple[list[tuple[Key, str | None]]]]:
+        """Let it be copied and pickled."""
 
 @final
 class Past:

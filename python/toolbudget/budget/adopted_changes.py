@@ -73,4 +73,4 @@ class AdoptedChanges:
 
 
 def _decision(state: ContentReplacementState, key: Key) -> object:
-    return state.decisions_about(key.tool_use_id).get(key.fingerprint, _UNDECIDED)
+    return state.decision(key, _UNDECIDED)

@@ -120,7 +120,7 @@ class Journal:
             self._store(transaction)
         else:
             self._store_and_record(recorder, transaction, make_plan, marks_seen=marks_seen)
-        self.state.decide_all(transaction.decisions())
+        self.state.decide_all(transaction.taken, transaction.kept, transaction.failed)
         if marks_seen:
             self._marked_seen.update(transaction.kept)
         if transaction.outcome.replaced:
@@ -202,8 +202,7 @@ class Journal:
             self._record(recorder, locked, nothing_new, marks_seen=False)
 
     def _is_withdrawable(self, key: Key) -> bool:
-        decided = self.state.decisions_about(key.tool_use_id)
-        return decided.get(key.fingerprint, "") is None and not self.is_marked_seen(key)
+        return self.state.decision(key, "") is None and not self.is_marked_seen(key)
 
     def change_context(self, make: Callable[[], ContextChange]) -> ContextChange:
         """Clear results, keep originals or cut messages out: record it, then take it over.

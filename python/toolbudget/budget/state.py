@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from toolbudget import _core as core
 from toolbudget._core import pure
@@ -26,7 +26,10 @@ __all__ = [
     "create_content_replacement_state",
 ]
 
+_Default = TypeVar("_Default")
+
 _VERSION: Final = 1
+_UNDECIDED: Final = object()
 _REPLACED: Final = "tool-result"
 CLEARED: Final = "cleared"
 """The kind of a decision to clear a result that the model has seen: it goes before the one that
@@ -47,19 +50,19 @@ class ContentReplacementState:
     """
 
     __slots__ = (
-        "_by_id",
         "_by_length",
         "_changes",
         "_cleared",
         "_epoch",
         "_latest",
+        "_table",
         "_unapplied",
         "_unframed",
     )
 
     def __init__(self) -> None:
         """Start without any decision."""
-        self._by_id: dict[str, dict[Fingerprint, str | None]] = {}
+        self._table = core.DecisionTable()
         self._latest: dict[str, str] = {}
         self._by_length: dict[int, set[str]] = {}
         self._unapplied: dict[str, str] = {}
@@ -86,18 +89,12 @@ class ContentReplacementState:
     @property
     def decisions(self) -> Mapping[Key, str | None]:
         """By (id, fingerprint): the replacement, or ``None`` for a result that was kept."""
-        return MappingProxyType(
-            {
-                Key(tool_use_id, fingerprint): replacement
-                for tool_use_id, by_fingerprint in self._by_id.items()
-                for fingerprint, replacement in by_fingerprint.items()
-            }
-        )
+        return MappingProxyType(dict(self._table.decisions()))
 
     @property
     def seen_ids(self) -> frozenset[str]:
         """Ids with at least one decision."""
-        return frozenset(self._by_id)
+        return frozenset(self._table)
 
     @property
     def replacements(self) -> Mapping[str, str]:
@@ -113,67 +110,63 @@ class ContentReplacementState:
         """Return the view that a plan is made from; it shares this state's tables."""
         if fingerprints is None:
             fingerprints = core.FingerprintCache()
-        tables = self._by_id, self._by_length, self._unapplied
+        tables = self._table, self._by_length, self._unapplied
         return Known(*tables, fingerprints, self._epoch, is_part)
 
     def decisions_about(self, tool_use_id: str) -> Mapping[Fingerprint, str | None]:
         """Return the decisions about one id, by fingerprint."""
-        return MappingProxyType(self._by_id.get(tool_use_id, {}))
+        return MappingProxyType(self._table.get(tool_use_id, {}))
+
+    def decision(self, key: Key, default: _Default) -> str | _Default | None:
+        """Return the decision about one result, or ``default`` if there is none."""
+        return self._table.decision(key, default)
 
     def has_id(self, tool_use_id: str) -> bool:
         """Tell whether anything is known about an id, so that its text is worth hashing."""
-        return tool_use_id in self._by_id or tool_use_id in self._unapplied
+        return tool_use_id in self._table or tool_use_id in self._unapplied
 
     def may_know(self, tool_use_id: str, size_chars: int) -> bool:
         """Tell whether a result may be decided already, or be a replacement itself."""
         return (
-            tool_use_id in self._by_id
+            tool_use_id in self._table
             or size_chars in self._by_length
             or tool_use_id in self._unapplied
         )
 
     def decide(self, key: Key, replacement: str | None) -> None:
         """Take a decision over; one about the same result stands before it."""
-        by_fingerprint = self._by_id.setdefault(key.tool_use_id, {})
-        if key.fingerprint in by_fingerprint:
-            return
+        if self.decision(key, _UNDECIDED) is _UNDECIDED:
+            self.decide_all([(key, replacement)])
+
+    def decide_all(self, decisions: Iterable[tuple[Key, str | None]], *kept: Iterable[Key]) -> None:
+        """Take decisions over as :meth:`decide` does, then keep results: all of it, or nothing."""
         self._changes += 1
-        by_fingerprint[key.fingerprint] = replacement
-        if replacement is None:
-            return
-        self._latest[key.tool_use_id] = replacement
+        new: dict[Key, str | None] = {}
+        for key, replacement in decisions:
+            if self.decision(key, _UNDECIDED) is _UNDECIDED:
+                new.setdefault(key, replacement)
+        # First: if this is interrupted, whoever decides again finds nothing left to note.
+        for key, replacement in new.items():
+            if replacement is not None:
+                self._note(key.tool_use_id, replacement)
+        self._table.decide_all(new.items(), *kept)
+        for key, replacement in new.items():
+            if replacement is not None and self._unapplied.get(key.tool_use_id) == replacement:
+                del self._unapplied[key.tool_use_id]
+
+    def _note(self, tool_use_id: str, replacement: str) -> None:
+        """Note that a text stands for a result; to do so twice does no harm."""
+        self._latest[tool_use_id] = replacement
         self._by_length.setdefault(len(replacement), set()).add(replacement)
         # The pure one: nothing may fail between two decisions of one record.
         self._unframed += not pure.is_framed_reference(replacement)
-        if self._unapplied.get(key.tool_use_id) == replacement:
-            del self._unapplied[key.tool_use_id]
-
-    def decide_all(self, decisions: Iterable[tuple[Key, str | None]]) -> None:
-        """Take decisions over one by one, as :meth:`decide` does; most of them keep a result."""
-        by_id = self._by_id
-        self._changes += 1
-        for key, replacement in decisions:
-            if replacement is not None:
-                self.decide(key, replacement)
-                continue
-            tool_use_id, fingerprint = key
-            by_fingerprint = by_id.get(tool_use_id)
-            if by_fingerprint is None:
-                by_id[tool_use_id] = {fingerprint: None}
-            else:
-                by_fingerprint.setdefault(fingerprint, None)
 
     def withdraw(self, keys: Iterable[Key]) -> None:
         """Take kept decisions back; replaced ones stay."""
         for key in keys:
-            by_fingerprint = self._by_id.get(key.tool_use_id)
-            if by_fingerprint is None or by_fingerprint.get(key.fingerprint, "") is not None:
-                continue
-            self._changes += 1
-            self._epoch = object()
-            del by_fingerprint[key.fingerprint]
-            if not by_fingerprint:
-                del self._by_id[key.tool_use_id]
+            if self._table.withdraw(key):
+                self._changes += 1
+                self._epoch = object()
 
     def clear(self, key: Key, text: str) -> None:
         """Let a text stand in for a result from now on, whatever was decided about it before.
@@ -182,9 +175,11 @@ class ContentReplacementState:
         """
         if key in self._cleared:
             return
-        by_fingerprint = self._by_id.setdefault(key.tool_use_id, {})
-        by_fingerprint.pop(key.fingerprint, None)
-        self.decide(key, text)
+        self._changes += 1
+        self._note(key.tool_use_id, text)
+        self._table.decide_anew(key, text)
+        if self._unapplied.get(key.tool_use_id) == text:
+            del self._unapplied[key.tool_use_id]
         self._cleared.add(key)
         self._epoch = object()
 
@@ -196,8 +191,9 @@ class ContentReplacementState:
         """Take over what one record of a transcript says."""
         for entry in record.replacements:
             self.apply_entry(entry)
-        for tool_use_id, size_chars, text_hash in record.frozen:
-            self.decide(Key(tool_use_id, Fingerprint(size_chars, text_hash)), None)
+        if record.frozen:
+            self._changes += 1
+            self._table.keep_entries(record.frozen)
         self.withdraw(
             Key(tool_use_id, Fingerprint(size_chars, text_hash))
             for tool_use_id, size_chars, text_hash in record.withdrawn
@@ -238,7 +234,7 @@ class ContentReplacementState:
             for key, replacement in parent.decisions.items()
             if replacement is not None
             and key.tool_use_id in open_ids
-            and key.fingerprint not in self.decisions_about(key.tool_use_id)
+            and self.decision(key, _UNDECIDED) is _UNDECIDED
         }
         for key, replacement in missing.items():
             if parent.is_cleared(key):
@@ -252,7 +248,7 @@ class ContentReplacementState:
     def clone(self) -> Self:
         """Return an equal state that goes on separately."""
         other = type(self)()
-        other._by_id = {name: dict(decided) for name, decided in self._by_id.items()}
+        other._table = self._table.copy()
         other._latest = dict(self._latest)
         other._by_length = {length: set(texts) for length, texts in self._by_length.items()}
         other._unapplied = dict(self._unapplied)
@@ -263,8 +259,8 @@ class ContentReplacementState:
         """Compare decisions, whatever the order they were taken in."""
         if not isinstance(other, ContentReplacementState):
             return NotImplemented
-        return (self._by_id, self._unapplied, self._cleared) == (
-            other._by_id,
+        return (self._table, self._unapplied, self._cleared) == (
+            other._table,
             other._unapplied,
             other._cleared,
         )
@@ -274,13 +270,8 @@ class ContentReplacementState:
 
     def __repr__(self) -> str:
         """Name the counts; texts may be secret."""
-        replaced = sum(
-            replacement is not None
-            for decided in self._by_id.values()
-            for replacement in decided.values()
-        )
-        total = sum(map(len, self._by_id.values()))
-        return f"{type(self).__name__}(replaced={replaced}, kept={total - replaced})"
+        replaced, kept = self._table.counts()
+        return f"{type(self).__name__}(replaced={replaced}, kept={kept})"
 
     def to_json(self) -> str:
         """Write the state as one line of ASCII JSON.
@@ -293,7 +284,7 @@ class ContentReplacementState:
         """
         decisions = [
             [tool_use_id, fingerprint.size_chars, fingerprint.hash, replacement]
-            for (tool_use_id, fingerprint), replacement in self.decisions.items()
+            for (tool_use_id, fingerprint), replacement in self._table.decisions()
         ]
         document: dict[str, object] = {
             "version": _VERSION,

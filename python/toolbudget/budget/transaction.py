@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.budget.storing import StoreOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from toolbudget._core.pure import Key, Plan
     from toolbudget.budget.report import Failure
@@ -24,9 +23,11 @@ class Transaction:
 
     Attributes:
         keeps_failed: A result that could not be stored is decided: kept.
+        taken: What is decided to be replaced, as things are.
+        failed: What is decided to be kept because it could not be stored.
     """
 
-    __slots__ = ("_decisions", "failures", "keeps_failed", "kept", "outcome", "plan")
+    __slots__ = ("failed", "failures", "keeps_failed", "outcome", "plan", "taken")
 
     def __init__(self, plan: Plan) -> None:
         """Begin with the plan as it was made without the lock."""
@@ -36,29 +37,34 @@ class Transaction:
     def follow(self, plan: Plan) -> None:
         """Take another plan instead; until something is stored, every choice counts as kept."""
         self.plan = plan
-        # To make a list of nothing costs as much as a key.
-        self.kept = list(plan.kept) if plan.kept else []
         choices = plan.choices
         self.outcome = StoreOutcome(kept=list(choices)) if choices else _NOTHING_STORED
         self.failures: list[Failure] = []
         self.fix()
 
     def fix(self) -> None:
-        """Make a list of what is decided as things are, for the record and for the state.
+        """Make lists of what is decided as things are, for the record and for the state.
 
         A plan makes its items when they are looked at, which may fail. After the record is written
         nothing may.
         """
         outcome = self.outcome
-        decisions: list[tuple[Key, str | None]] = list(zip(self.kept, repeat(None)))
+        self.taken: list[tuple[Key, str | None]] = []
+        self.failed: list[Key] = []
         if self.plan.adoptions or outcome.replaced:
             adopted = [(adoption.key, adoption.replacement) for adoption in self.plan.adoptions]
             replaced = [(item.choice.key, item.replacement) for item in outcome.replaced]
-            decisions = [*adopted, *replaced, *decisions]
+            self.taken = [*adopted, *replaced]
         if outcome.kept and self.keeps_failed:
-            decisions += [(choice.key, None) for choice in outcome.kept]
-        self._decisions = decisions
+            self.failed = [choice.key for choice in outcome.kept]
 
-    def decisions(self) -> Sequence[tuple[Key, str | None]]:
-        """Return every decision that was taken, as it is to enter the state and the record."""
-        return self._decisions
+    @property
+    def kept(self) -> Sequence[Key]:
+        """Results that the plan decided to keep; a key is made for each when they are looked at."""
+        return self.plan.kept
+
+    def decisions(self) -> Iterator[tuple[Key, str | None]]:
+        """Yield every decision that was taken, as it is to enter the state and the record."""
+        yield from self.taken
+        yield from ((key, None) for key in self.kept)
+        yield from ((key, None) for key in self.failed)

@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 use toolbudget_core::{Decision, Fingerprint, Recorded};
 
 use crate::classes::Classes;
+use crate::decision_table::DecisionTable;
 use crate::text::{PyText, ascii_bytes};
 
 /// A replacement that was recorded: the very object.
@@ -17,7 +18,7 @@ pub(crate) struct PyReplacement<'py> {
 }
 
 impl<'py> PyReplacement<'py> {
-    fn new(text: Bound<'py, PyAny>) -> PyResult<Self> {
+    pub(crate) fn new(text: Bound<'py, PyAny>) -> PyResult<Self> {
         let text = text.cast_into::<PyString>()?;
         let size_chars = text.code_point_len()? as u64;
         Ok(Self { text, size_chars })
@@ -53,7 +54,7 @@ impl Recorded for PyReplacement<'_> {
 
 /// `Known`, read where it is needed.
 pub(crate) struct Known<'py> {
-    decisions: Table<'py>,
+    decisions: Decisions<'py>,
     replacements: Table<'py>,
     unapplied: Table<'py>,
     pub(crate) fingerprints: Bound<'py, PyAny>,
@@ -66,7 +67,7 @@ impl<'py> Known<'py> {
     pub(crate) fn read(known: &Bound<'py, PyAny>) -> PyResult<Self> {
         let py = known.py();
         Ok(Self {
-            decisions: Table(known.getattr(intern!(py, "decisions"))?),
+            decisions: Decisions::of(known.getattr(intern!(py, "decisions"))?),
             replacements: Table(known.getattr(intern!(py, "replacements"))?),
             unapplied: Table(known.getattr(intern!(py, "unapplied"))?),
             fingerprints: known.getattr(intern!(py, "fingerprints"))?,
@@ -77,7 +78,10 @@ impl<'py> Known<'py> {
 
     /// Whether nothing was decided at all.
     pub(crate) fn is_undecided(&self) -> bool {
-        self.decisions.is_empty()
+        match &self.decisions {
+            Decisions::Own(table) => table.get().is_empty(),
+            Decisions::Other(table) => table.is_empty(),
+        }
     }
 
     /// The decision about an id and a fingerprint, which is asked for if the id has any.
@@ -87,7 +91,14 @@ impl<'py> Known<'py> {
         tool_use_id: &PyText<'py>,
         fingerprint: impl FnOnce() -> PyResult<Fingerprint>,
     ) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
-        let Some(by_fingerprint) = self.decisions.get(tool_use_id.as_object())? else {
+        let table = match &self.decisions {
+            Decisions::Own(table) if table.get().has(tool_use_id) => {
+                return table.get().find(tool_use_id, fingerprint()?);
+            }
+            Decisions::Own(_) => return Ok(None),
+            Decisions::Other(table) => table,
+        };
+        let Some(by_fingerprint) = table.get(tool_use_id.as_object())? else {
             return Ok(None);
         };
         let fingerprint = fingerprint()?;
@@ -111,7 +122,10 @@ impl<'py> Known<'py> {
 
     /// Whether anything was decided about an id, so that its text is worth hashing.
     pub(crate) fn has_decisions(&self, tool_use_id: &PyText<'py>) -> PyResult<bool> {
-        Ok(self.decisions.get(tool_use_id.as_object())?.is_some())
+        match &self.decisions {
+            Decisions::Own(table) => Ok(table.get().has(tool_use_id)),
+            Decisions::Other(table) => Ok(table.get(tool_use_id.as_object())?.is_some()),
+        }
     }
 
     /// What another program recorded about an id.
@@ -159,6 +173,21 @@ fn the_only<'py>(
         .is_ok_and(|size| size == fingerprint.size_chars)
         && ascii_bytes(&hash)? == Some(fingerprint.hash.to_hex().as_slice());
     Ok(Some(is_same.then_some(decision)))
+}
+
+/// Decisions by id and fingerprint.
+enum Decisions<'py> {
+    Own(Bound<'py, DecisionTable>),
+    Other(Table<'py>),
+}
+
+impl<'py> Decisions<'py> {
+    fn of(decisions: Bound<'py, PyAny>) -> Self {
+        match decisions.cast_exact::<DecisionTable>() {
+            Ok(own) => Self::Own(own.clone()),
+            Err(_) => Self::Other(Table(decisions)),
+        }
+    }
 }
 
 /// A mapping that is read by key.

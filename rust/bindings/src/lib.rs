@@ -11,6 +11,9 @@ mod choices;
 mod classes;
 mod collect;
 mod columns;
+mod decision_reading;
+mod decision_table;
+mod decisions;
 mod error;
 mod guard;
 mod items;
@@ -51,7 +54,7 @@ mod walk;
 #[pyo3::pymodule]
 mod _native {
     use pyo3::prelude::*;
-    use pyo3::types::{PyBytes, PyList, PyString};
+    use pyo3::types::{PyBytes, PyList, PyMapping, PyString};
 
     use crate::collect::Collected;
     use crate::guard::{self, guarded};
@@ -63,6 +66,8 @@ mod _native {
     use crate::cache::FingerprintCache;
     #[pymodule_export]
     use crate::choices::Choices;
+    #[pymodule_export]
+    use crate::decision_table::DecisionTable;
     #[pymodule_export]
     use crate::past::Past;
     #[pymodule_export]
@@ -356,6 +361,7 @@ mod _native {
         let search_files = pyo3::wrap_pyfunction!(crate::search::search_files, module)?;
         module.setattr("_search_files", search_files)?;
         let search_text = pyo3::wrap_pyfunction!(crate::search::search_text, module)?;
-        module.setattr("_search_text", search_text)
+        module.setattr("_search_text", search_text)?;
+        PyMapping::register::<DecisionTable>(module.py())
     }
 }

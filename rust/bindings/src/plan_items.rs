@@ -1,11 +1,15 @@
 //! Lists of a plan whose items become objects of Python only when they are looked at.
 
+use std::sync::OnceLock;
+
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyList, PyString};
+use toolbudget_core::Fingerprint;
 
 use crate::cache::FingerprintCache;
 use crate::classes::Classes;
+use crate::error;
 use crate::guard::guarded;
 use crate::items::position;
 use crate::late::{Hashing, LateFingerprint};
@@ -45,18 +49,29 @@ impl PlanItem {
         }
     }
 
+    /// The fingerprint of a key; `None` of anything else.
+    fn fingerprint(
+        &self,
+        py: Python<'_>,
+        hashing: &mut Hashing<'_>,
+    ) -> PyResult<Option<Fingerprint>> {
+        match self {
+            Self::Key { fingerprint, .. } => hashing.fingerprint(py, fingerprint).map(Some),
+            Self::Change { .. } => Ok(None),
+        }
+    }
+
     fn to_object<'py>(
         &self,
         py: Python<'py>,
-        hashing: &mut Hashing<'_>,
+        fingerprint: Option<Fingerprint>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let classes = Classes::get(py)?;
         match self {
-            Self::Key {
-                tool_use_id,
-                fingerprint,
-            } => {
-                let fingerprint = hashing.fingerprint(py, fingerprint)?;
+            Self::Key { tool_use_id, .. } => {
+                let Some(fingerprint) = fingerprint else {
+                    return Err(error::internal(py, "a key without a fingerprint"));
+                };
                 let fingerprint = classes.new_fingerprint(py, fingerprint)?;
                 let fields = (tool_use_id, fingerprint).into_pyobject(py)?;
                 classes.named_tuple(&classes.key, &fields)
@@ -78,6 +93,8 @@ impl PlanItem {
 pub(crate) struct PlanItems {
     pub(crate) items: Vec<PlanItem>,
     cache: Py<FingerprintCache>,
+    /// Those of the keys, once all of them were asked for: from then on nothing can fail.
+    fingerprints: OnceLock<Box<[Fingerprint]>>,
 }
 
 #[pymethods]
@@ -89,7 +106,8 @@ impl PlanItems {
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         guarded(py, || {
             let item = &self.items[position(index, self.items.len())?];
-            item.to_object(py, &mut Hashing::with(&self.cache))
+            let fingerprint = item.fingerprint(py, &mut Hashing::with(&self.cache))?;
+            item.to_object(py, fingerprint)
         })
     }
 
@@ -123,20 +141,65 @@ impl PlanItems {
         let py = cache.py();
         if !items.is_empty() {
             let cache = cache.clone().unbind();
-            return Bound::new(py, Self { items, cache });
+            let fingerprints = OnceLock::new();
+            let items = Self {
+                items,
+                cache,
+                fingerprints,
+            };
+            return Bound::new(py, items);
         }
         let empty = EMPTY.get_or_try_init(py, || {
             let (items, cache) = (Vec::new(), Py::new(py, FingerprintCache::new())?);
-            Py::new(py, Self { items, cache })
+            let fingerprints = OnceLock::new();
+            let items = Self {
+                items,
+                cache,
+                fingerprints,
+            };
+            Py::new(py, items)
         })?;
         Ok(empty.bind(py).clone())
     }
 
+    /// The ids and fingerprints of items that are keys; `None` if any is none.
+    pub(crate) fn keys<'a>(
+        &'a self,
+        py: Python<'a>,
+    ) -> PyResult<Option<impl Iterator<Item = (&'a Py<PyString>, Fingerprint)>>> {
+        let fingerprints = self.fingerprints(py)?;
+        if fingerprints.len() < self.items.len() {
+            return Ok(None);
+        }
+        let ids = self.items.iter().filter_map(|item| match item {
+            PlanItem::Key { tool_use_id, .. } => Some(tool_use_id),
+            PlanItem::Change { .. } => None,
+        });
+        Ok(Some(ids.zip(fingerprints.iter().copied())))
+    }
+
+    /// Those of the keys.
+    fn fingerprints(&self, py: Python<'_>) -> PyResult<&[Fingerprint]> {
+        if let Some(known) = self.fingerprints.get() {
+            return Ok(known);
+        }
+        let mut hashing = Hashing::with(&self.cache);
+        let hashed = self.items.iter();
+        let hashed = hashed.filter_map(|item| item.fingerprint(py, &mut hashing).transpose());
+        let hashed = hashed.collect::<PyResult<_>>()?;
+        drop(hashing);
+        Ok(self.fingerprints.get_or_init(|| hashed))
+    }
+
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        let mut hashing = Hashing::with(&self.cache);
+        let mut fingerprints = self.fingerprints(py)?.iter().copied();
         for item in &self.items {
-            list.append(item.to_object(py, &mut hashing)?)?;
+            let fingerprint = match item {
+                PlanItem::Key { .. } => fingerprints.next(),
+                PlanItem::Change { .. } => None,
+            };
+            list.append(item.to_object(py, fingerprint)?)?;
         }
         Ok(list)
     }

@@ -60,6 +60,25 @@ impl TextHash {
 }
 
 impl TextHash {
+    /// Its bytes, the first digits first.
+    ///
+    /// ```
+    /// use toolbudget_core::{Fingerprint, TextHash};
+    ///
+    /// let hash = Fingerprint::of(b"", 0).hash;
+    /// assert_eq!(TextHash::from_be_bytes(hash.to_be_bytes()), hash);
+    /// ```
+    #[must_use]
+    pub const fn to_be_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// The hash with these bytes.
+    #[must_use]
+    pub const fn from_be_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+
     /// The 32 hex digits that [`Display`](fmt::Display) writes, in ASCII.
     #[must_use]
     pub fn to_hex(self) -> [u8; 32] {

@@ -49,9 +49,11 @@ def test_an_interrupt_between_record_and_state(
         raise KeyboardInterrupt
 
     def interrupted(
-        self: ContentReplacementState, decisions: Iterable[tuple[Key, str | None]]
+        self: ContentReplacementState,
+        decisions: Iterable[tuple[Key, str | None]],
+        *kept: Iterable[Key],
     ) -> None:
-        decide_all(self, up_to_nth(decisions))
+        decide_all(self, up_to_nth(decisions), *kept)
 
     with monkeypatch.context() as patch:
         patch.setattr(ContentReplacementState, "decide_all", interrupted)
@@ -59,6 +61,33 @@ def test_an_interrupt_between_record_and_state(
             session.enforce([msg(*many())])
     messages = [msg(*many(), res("u", 9_000 * "y"))]
     assert enforce(session, messages) == enforce(opened(tmp_path), messages)
+
+
+@pytest.mark.parametrize("nth", range(4))
+def test_an_interrupt_while_the_state_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    """B9: also what was taken over by half holds, and is known to be a reference."""
+    session = opened(tmp_path)
+    note = ContentReplacementState._note
+    left = [nth]
+
+    def interrupted(self: ContentReplacementState, tool_use_id: str, replacement: str) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        note(self, tool_use_id, replacement)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ContentReplacementState, "_note", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            session.enforce([msg(*many())])
+    sent = enforce(session, [msg(*many())])
+    assert sent == enforce(opened(tmp_path), [msg(*many())])
+    references = {
+        result["content"] for result in results_in(sent) if is_reference(result["content"])
+    }
+    assert set(session.state.replacements.values()) == references
 
 
 def test_an_interrupt_gives_the_lock_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from toolbudget._core.pure.decision import (
     PlanOptions,
     Rule,
 )
+from toolbudget._core.pure.decision_table import DecisionTable
 from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
 from toolbudget._core.pure.outline import Outline, begins_with, outline
 from toolbudget._core.pure.past import Past, Sums, plan_rest
@@ -73,6 +74,7 @@ __all__ = [
     "Change",
     "Choice",
     "Columns",
+    "DecisionTable",
     "Fingerprint",
     "FingerprintCache",
     "Fingerprints",
