@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget import _core as core
@@ -14,7 +15,7 @@ from toolbudget.pipeline.stage import StageResult
 from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from toolbudget._core.pure import Candidate
@@ -106,7 +107,7 @@ class Microcompact:
         clear_at_least_tokens: int = DEFAULT_CLEAR_AT_LEAST_TOKENS,
     ) -> None:
         check_count("keep", keep)
-        if isinstance(tools, str):
+        if isinstance(tools, str) or not isinstance(tools, Iterable):
             raise ConfigError(f"tools (argument) must be a set of names: {tools!r}")
         if idle_s is not None:
             check_seconds("idle_s", idle_s)

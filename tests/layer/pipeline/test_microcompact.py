@@ -229,6 +229,7 @@ def test_the_provider_can_clear_instead() -> None:
         ({"keep": -1}, "-1"),
         ({"keep": True}, "True"),
         ({"tools": "Bash"}, "Bash"),
+        ({"tools": None}, "None"),
         ({"idle_s": 0}, "0"),
         ({"idle_s": float("nan")}, "nan"),
         ({"trigger_results": 1.5}, "1.5"),
