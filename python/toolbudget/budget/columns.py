@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolbudget import _core as core
+from toolbudget.budget.settings import exemption_of
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.what_if import USUAL_PATH_CHARS, WhatIf, what_if
 from toolbudget.errors import ConfigError
@@ -154,12 +155,11 @@ def collect(
         >>> (columns.decision == toolbudget.Standing.FRESH).sum().item()
         1
     """
-    if isinstance(exempt_tools, str):
-        raise ConfigError(f"exempt_tools (argument) must be a collection: {exempt_tools!r}")
+    is_exempt = exemption_of(exempt_tools)
     if state is not None and not isinstance(state, ContentReplacementState):
         raise ConfigError(f"state (argument) must be a ContentReplacementState: {state!r}")
     known = None if state is None else state.known()
-    return _arrays(core.columns(messages, known, exempt_tools.__contains__))
+    return _arrays(core.columns(messages, known, is_exempt))
 
 
 def _arrays(columns: Columns) -> CandidateColumns:

@@ -15,6 +15,7 @@ from toolbudget.budget.journal import Journal
 from toolbudget.budget.outlines import outline_for
 from toolbudget.budget.policy import Policy
 from toolbudget.budget.recorder import Recorder
+from toolbudget.budget.settings import check_store, exemption_of
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.storing import expected_path, is_json_content
 from toolbudget.budget.summary import report_of
@@ -101,7 +102,7 @@ def enforce_tool_result_budget(
         style: How previews are chosen, as for ``Limits(preview_style=)``.
 
     Raises:
-        ConfigError: A limit or style cannot be used.
+        ConfigError: A limit, style, store or another argument cannot be used.
         InvalidMessageError: ``messages`` cannot be a message list.
 
     Example:
@@ -116,8 +117,7 @@ def enforce_tool_result_budget(
         >>> [record.tool_use_id for record in done.newly_replaced], done.report.replaced
         (['t1'], 1)
     """
-    if not isinstance(state, ContentReplacementState):
-        raise ConfigError(f"state (argument) must be a ContentReplacementState: {state!r}")
+    _check_state(state)
     return _enforce(
         messages,
         Journal(store=store, state=state),
@@ -163,7 +163,7 @@ def apply_tool_result_budget(
         style: As for :func:`enforce_tool_result_budget`.
 
     Raises:
-        ConfigError: A limit or style cannot be used.
+        ConfigError: A limit, style, store or another argument cannot be used.
         InvalidMessageError: ``messages`` cannot be a message list.
 
     Example:
@@ -175,6 +175,7 @@ def apply_tool_result_budget(
     """
     if state is None:
         return messages if isinstance(messages, list) else list(messages)
+    _check_state(state)
     journal = Journal(
         store=store,
         state=state,
@@ -217,7 +218,7 @@ def maybe_persist_large_tool_result(
         The same object, or a copy with a new ``content``.
 
     Raises:
-        ConfigError: ``limit`` is no positive number, or ``style`` cannot be used.
+        ConfigError: ``limit`` is no positive number, or ``store`` or ``style`` cannot be used.
 
     Example:
         >>> import toolbudget
@@ -227,6 +228,7 @@ def maybe_persist_large_tool_result(
         ... )["content"]
         '(Bash completed with no output)'
     """
+    check_store(store)
     limits = Limits(tools={tool_name: limit}, unit=unit, preview_style=style)
     policy = Policy(limits, DeclaredLimits())
     engine = Engine(Journal(store=store), policy, keeps_history=False)
@@ -242,6 +244,7 @@ def collect_candidates_by_message(
     Exempt results and references are left out, and groups in which nothing is left.
 
     Raises:
+        ConfigError: ``exempt_tools`` is no collection.
         InvalidMessageError: ``messages`` cannot be a message list.
 
     Example:
@@ -249,7 +252,7 @@ def collect_candidates_by_message(
         >>> toolbudget.collect_candidates_by_message([{"role": "user", "content": "hello"}])
         []
     """
-    survey = core.collect(messages, exempt_tools.__contains__)
+    survey = core.collect(messages, exemption_of(exempt_tools))
     groups = (
         [
             candidate
@@ -356,9 +359,13 @@ def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) ->
     )
 
 
+def _check_state(state: object) -> None:
+    if not isinstance(state, ContentReplacementState):
+        raise ConfigError(f"state (argument) must be a ContentReplacementState: {state!r}")
+
+
 def _plan_options(store: ResultStore, exempt_tools: Collection[str], limits: Limits) -> PlanOptions:
-    if isinstance(exempt_tools, str):
-        raise ConfigError(f"exempt_tools (argument) must be a collection: {exempt_tools!r}")
+    check_store(store)
     return PlanOptions(
         limit=limits.max_message_chars,
         unit=limits.unit,
@@ -368,5 +375,5 @@ def _plan_options(store: ResultStore, exempt_tools: Collection[str], limits: Lim
         accounting=limits.accounting,
         expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),
         is_stored_as_json=is_json_content,
-        is_exempt_tool=exempt_tools.__contains__,
+        is_exempt_tool=exemption_of(exempt_tools),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolbudget import _core as core
@@ -11,6 +12,7 @@ from toolbudget.limits import PREVIEW_SIZE_BYTES
 from toolbudget.limits.display import shown as shown_value
 from toolbudget.limits.environment import PREVIEW_STYLES
 from toolbudget.limits.validation import choice
+from toolbudget.storage._paths import refuse_unshowable
 
 if TYPE_CHECKING:
     from toolbudget.limits import PreviewStyle
@@ -74,7 +76,8 @@ def build_replacement(
     Raises:
         TypeError: ``text`` is no text; bytes are not guessed at.
         ConfigError: ``style`` is unknown, or needs packages that are not installed, or
-            ``preview_bytes`` is no whole number of at least 0.
+            ``preview_bytes`` is no whole number of at least 0, or ``path`` could not be shown in
+            one line inside the frame.
 
     Example:
         >>> import toolbudget
@@ -85,12 +88,14 @@ def build_replacement(
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be str, not {type(text).__name__}")
+    given_path = os.fspath(path) if isinstance(path, os.PathLike) else path
+    refuse_unshowable(given_path, "path (argument)")
     _check_bytes("preview_bytes", preview_bytes)
     choice(style, "style", PREVIEW_STYLES)
     shown = None
     if style != "head" and preview_bytes > 0:
         shown = core.show_preview((text,), preview_bytes, style, outline_for(style))
-    return core.build_replacement(text, str(path), preview_bytes=preview_bytes, shown=shown)
+    return core.build_replacement(text, given_path, preview_bytes=preview_bytes, shown=shown)
 
 
 def _check_bytes(field: str, value: object) -> None:

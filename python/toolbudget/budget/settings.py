@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
     from toolbudget.storage._files import Durability
     from toolbudget.storage.store import ResultStore
 
-__all__ = ["Settings", "Unrecorded", "check_body", "check_choice", "check_id", "check_text"]
+__all__ = [
+    "Settings",
+    "Unrecorded",
+    "check_body",
+    "check_choice",
+    "check_id",
+    "check_store",
+    "check_text",
+    "exemption_of",
+]
 
 Unrecorded: TypeAlias = Literal["history", "fresh"]
 
@@ -54,7 +64,7 @@ class Settings:
             raise ConfigError(f"limits (argument) must be Limits: {self.policy.limits!r}")
         outline_for(self.policy.limits.preview_style)
         if self.store is not None:
-            _check_hook("store.put", getattr(self.store, "put", self.store))
+            check_store(self.store)
         _check_hook("redact", self.policy.redact)
         _check_hook("on_event", self.on_event)
         check_choice("unrecorded", self.unrecorded, ("history", "fresh"))
@@ -75,6 +85,27 @@ def _check_hook(name: str, value: object) -> None:
     """
     if value is not None and not callable(value):
         raise ConfigError(f"{name} (argument) must be callable: {value!r}")
+
+
+def check_store(store: object) -> None:
+    """Refuse a store that cannot store: every result would count as failed, and be kept for good.
+
+    Raises:
+        ConfigError: It has no method ``put``.
+    """
+    if not callable(getattr(store, "put", None)):
+        raise ConfigError(f"store.put (argument) must be callable: {store!r}")
+
+
+def exemption_of(exempt_tools: Collection[str]) -> Callable[[str], bool]:
+    """Return what tells whether a tool is exempt.
+
+    Raises:
+        ConfigError: They are no collection; a text is one of its characters, not of a name.
+    """
+    if isinstance(exempt_tools, str | bytes) or not isinstance(exempt_tools, Collection):
+        raise ConfigError(f"exempt_tools (argument) must be a collection: {exempt_tools!r}")
+    return exempt_tools.__contains__
 
 
 def check_text(name: str, value: object) -> None:

@@ -13,7 +13,7 @@ import click
 from toolbudget.cli.apply_report import ApplyReport
 from toolbudget.cli.failure import CommandError
 from toolbudget.cli.judging import Judge
-from toolbudget.cli.overview import survey
+from toolbudget.cli.overview import refuse_without_records, survey
 from toolbudget.cli.reading import open_input
 from toolbudget.cli.source import open_source
 from toolbudget.cli.window import cut_windows
@@ -103,7 +103,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
     with open_input(options.input_path, spool_directory=root) as opened:
         source = open_source(opened, options.format)
         overview = survey(source, progress.begin("Reading", opened.size_bytes))
-        overview.refuse_without_records(opened.name)
+        refuse_without_records(opened.name, overview.records, overview.malformed)
         if not overview.has_messages:
             # A transcript may have none yet; a wrong file looks just like that.
             note = f"{opened.name} holds no messages; it is passed on as it is"

@@ -13,6 +13,7 @@ from toolbudget.cli.context_history import read_history
 from toolbudget.cli.context_report import ContextReport
 from toolbudget.cli.failure import EXIT_DONE
 from toolbudget.cli.option_types import read_path
+from toolbudget.cli.overview import refuse_without_records
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.reading import STANDARD_INPUT, open_input
 from toolbudget.cli.source import Format, open_source
@@ -135,6 +136,7 @@ def _read(
     with open_input(path, spool_directory=spool) as opened:
         source = open_source(opened, form)
         history = read_history(source, progress.begin("Reading", opened.size_bytes))
+        refuse_without_records(opened.name, history.records, history.malformed)
         return ContextReport(path, source.format, source.unit, window, history)
 
 

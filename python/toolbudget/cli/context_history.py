@@ -229,12 +229,14 @@ class History:
     Attributes:
         chain: The one that is meant: the main chain, or the last one where there is no main.
         chains: All of them.
+        records: JSON objects in the input.
         malformed: Lines that are no JSON object, the first hundred of them.
         malformed_count: How many there are.
     """
 
     chain: Chain = MAIN_CHAIN
     chains: dict[Chain, ChainHistory] = field(default_factory=dict)
+    records: int = 0
     malformed: list[Malformed] = field(default_factory=list)
     malformed_count: int = 0
 
@@ -250,6 +252,7 @@ class History:
             if len(self.malformed) < _MAX_LISTED_LINES:
                 self.malformed.append(record)
             return
+        self.records += 1
         entry = read_entry(record.value, record.position)
         if entry is not None:
             self.chains.setdefault(entry.chain, ChainHistory()).add(entry, record.position)

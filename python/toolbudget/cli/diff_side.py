@@ -173,8 +173,12 @@ def read_side(source: Input) -> Side:
     Raises:
         CommandError: It has none, or is damaged; the message names the line or byte.
     """
-    form = open_source(source, None).format
-    return _Lines(source) if form == "jsonl" else _Document(source, form)
+    opened = open_source(source, None)
+    if opened.format == "jsonl":
+        return _Lines(source)
+    for _ in opened.records(ignore):
+        pass  # what is no message is refused there
+    return _Document(source, opened.format)
 
 
 def byte_of_character(token: bytes, index: int) -> int:

@@ -14,6 +14,8 @@ from toolbudget.cli.source import Malformed, Record
 from toolbudget.storage.records import CONTENT_REPLACEMENT, parse_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolbudget.cli.reading import OnRead
     from toolbudget.cli.source import Source
     from toolbudget.storage.records import ParsedRecord
@@ -59,19 +61,6 @@ class Overview:
         """Whose transcript it is: a sub-agent's if it holds nothing else."""
         return next(iter(self.agent_ids)) if len(self.agent_ids) == 1 else None
 
-    def refuse_without_records(self, name: str) -> None:
-        """Make sure that an input is one: a compressed or binary file has only malformed lines.
-
-        Raises:
-            CommandError: It has no line that is a record.
-        """
-        if self.records or not self.malformed:
-            return
-        line = self.malformed[0]
-        raise CommandError(
-            f"{name} has no line that is a JSON object; line {line.position}: {line.problem}"
-        )
-
     def add(self, record: Record | Malformed) -> None:
         """Take note of one record or malformed line."""
         if isinstance(record, Malformed):
@@ -101,6 +90,20 @@ class Overview:
         if copy is not None:
             self.copies += 1
             self.copies_chars += _count_chars(copy)
+
+
+def refuse_without_records(name: str, records: int, malformed: Sequence[Malformed]) -> None:
+    """Make sure that an input is one: a compressed or binary file has only malformed lines.
+
+    Raises:
+        CommandError: It has no line that is a record.
+    """
+    if records or not malformed:
+        return
+    line = malformed[0]
+    raise CommandError(
+        f"{name} has no line that is a JSON object; line {line.position}: {line.problem}"
+    )
 
 
 def survey(source: Source, on_read: OnRead) -> Overview:

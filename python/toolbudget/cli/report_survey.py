@@ -13,7 +13,7 @@ import numpy as np
 from toolbudget import _core as core
 from toolbudget._core.pure import Standing
 from toolbudget.budget.columns import collect
-from toolbudget.cli.overview import Overview
+from toolbudget.cli.overview import Overview, refuse_without_records
 from toolbudget.cli.report_limits import LimitTable
 from toolbudget.cli.report_prefix import PrefixReader, PrefixSums
 from toolbudget.cli.source import Record
@@ -142,7 +142,7 @@ class ReportSums:
             overview.add(record)
             if isinstance(record, Record):
                 prefix.add(record)
-        overview.refuse_without_records(path)
+        refuse_without_records(path, overview.records, overview.malformed)
         prefix.finish()
         self.malformed += overview.malformed_count
         batch = _Batch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from toolbudget.loop.usage import TokenUsage
 from toolbudget.messages.plain import is_empty_text, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from toolbudget.budget.session import Session
     from toolbudget.loop.calls import AgentTool
@@ -92,8 +93,11 @@ class AgentLoop:
     ) -> None:
         if not callable(model):
             raise ConfigError(f"model (argument) must be callable: {shown(model)}")
-        if pipeline is not None and pipeline.session is not session:
-            raise ConfigError(f"pipeline (argument) must be of the same session: {pipeline!r}")
+        _check_parts(session, pipeline, tools, messages)
+        if system is not None and not isinstance(system, str | Sequence):
+            raise ConfigError(f"system (argument) must be text or blocks: {shown(system)}")
+        if on_event is not None and not callable(on_event):
+            raise ConfigError(f"on_event (argument) must be callable: {shown(on_event)}")
         if max_turns is not None:
             _check_count("max_turns", max_turns)
         _check_count("max_parallel_calls", max_parallel_calls)
@@ -203,6 +207,22 @@ def _check_input(user_input: object) -> None:
     blocks = [{"type": "text", "text": user_input}] if is_text else user_input
     if isinstance(blocks, (list, tuple)) and all(map(is_empty_text, blocks)):
         raise ConfigError(f"user_input (argument) must say something: {shown(user_input)}")
+
+
+def _check_parts(session: object, pipeline: object, tools: object, messages: object) -> None:
+    """Refuse what could only fail in the middle of a run.
+
+    Raises:
+        ConfigError: One of them is not what it is called.
+    """
+    if session is not None and not callable(getattr(session, "enforce", None)):
+        raise ConfigError(f"session (argument) must be a session: {shown(session)}")
+    if pipeline is not None and getattr(pipeline, "session", pipeline) is not session:
+        raise ConfigError(f"pipeline (argument) must be of the same session: {pipeline!r}")
+    if isinstance(tools, str) or not isinstance(tools, Iterable):
+        raise ConfigError(f"tools (argument) must be several tools: {shown(tools)}")
+    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+        raise ConfigError(f"messages (argument) must be a list of messages: {shown(messages)}")
 
 
 def _check_count(name: str, value: object) -> None:

@@ -35,7 +35,9 @@ class Conversation:
     """Messages as records, in memory and in the session's transcript.
 
     Results of parallel calls stand in the order of the calls, whichever came first, so that a
-    resumed conversation is the same request byte for byte. Safe to use from many threads.
+    resumed conversation is the same request byte for byte. What comes in and what goes out to tools
+    is copied: a tool that changes its input must not change what the model has said. Safe to use
+    from many threads.
     """
 
     def __init__(
@@ -73,9 +75,9 @@ class Conversation:
 
     @property
     def open_calls(self) -> list[Block]:
-        """Calls of the last response without a result, in order."""
+        """Calls of the last response without a result, in order; copies, since tools get them."""
         with self._lock:
-            return [call for name, call in self._calls.items() if name in self._open]
+            return [clone(call) for name, call in self._calls.items() if name in self._open]
 
     def load(self) -> None:
         """Read the transcript, once.
@@ -101,11 +103,13 @@ class Conversation:
         self, content: str | Sequence[object], *, is_meta: bool | None = None, origin: object = None
     ) -> None:
         """Add a user's message, or one of the host's own that only the model sees."""
-        self._add(create_user_message(content, is_meta=is_meta, origin=origin))
+        self._add(create_user_message(clone(content), is_meta=is_meta, origin=origin))
 
     def respond(self, response: ModelResponse) -> Mapping[str, Any]:
         """Add a response; give its message."""
-        record: Record = dict(create_assistant_message(response.content, usage=response.usage))
+        record: Record = dict(
+            create_assistant_message(clone(response.content), usage=response.usage)
+        )
         message: dict[str, Any] = record["message"]
         message["model"] = response.model or message["model"]
         message["stop_reason"] = response.stop_reason
@@ -124,7 +128,7 @@ class Conversation:
                 return False
             self._add(
                 create_user_message(
-                    [block], source_tool_assistant_uuid=self._call_uuids[tool_use_id]
+                    [clone(block)], source_tool_assistant_uuid=self._call_uuids[tool_use_id]
                 )
             )
             return True

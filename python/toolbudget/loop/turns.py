@@ -30,6 +30,7 @@ from toolbudget.loop.events import (
 from toolbudget.loop.model import read_response
 from toolbudget.loop.resume import NUDGE_ORIGIN, replay_budget, text_of, words_wait
 from toolbudget.loop.usage import TokenUsage
+from toolbudget.messages.plain import clone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -137,6 +138,9 @@ class Run:
             self._tell(RequestReady(turn, self._transition, shaped.request, shaped.report))
             if self._abort.is_requested:
                 raise AbortedError
+            # Words behind an answer that paused wait until the provider has ended it. Asked before
+            # the model gets the list, since it may add to it.
+            is_continued = shaped.request.messages[-1]["role"] == "assistant"
             try:
                 reply = yield AskModel(shaped.request)
             except AbortedError:
@@ -146,8 +150,6 @@ class Run:
                 continue
             response = read_response(reply)
             self._has_recovered = False
-            # Words behind an answer that paused wait until the provider has ended it.
-            is_continued = shaped.request.messages[-1]["role"] == "assistant"
             is_new = records[-1]["type"] == "user"
             self._has_words_waiting = is_continued and (is_new or self._has_words_waiting)
             yield Work(partial(self._take, response))
@@ -217,7 +219,7 @@ class Run:
                 yield Work(partial(self._answer_cut_off_call, response))
             calls = [] if self._abort.is_requested else self._conversation.open_calls
             for call in calls:
-                self._tell(ToolCalled(call["id"], call["name"], call.get("input")))
+                self._tell(ToolCalled(call["id"], call["name"], clone(call.get("input"))))
             if calls:
                 yield RunCalls(calls, partial(self._deliver, failures))
         except GeneratorExit:

@@ -99,6 +99,7 @@ class _Turn:
     systems: list[MessageParam] = field(default_factory=list)
     calls: CallLedger = field(default_factory=CallLedger)
     has_answer: bool = False
+    has_user_record: bool = False
     has_user_content: bool = False
 
 
@@ -117,6 +118,7 @@ class _Assembly:
                 turn.systems.append({"role": "system", "content": content})
         elif message.role == "user":
             turn.blocks.extend(message.blocks)
+            turn.has_user_record = True
             has_content = not all(map(is_empty_text, message.blocks))
             turn.has_user_content = turn.has_user_content or has_content
         else:
@@ -157,8 +159,10 @@ class _Assembly:
         turn = self.turn
         if turn.calls.takes_results_only and not turn.calls.has_calls:
             return False  # nothing could be sent between: the provider's tool goes on
-        if turn.has_user_content:
-            return True
+        if turn.has_user_content or (turn.has_user_record and turn.calls.has_calls):
+            return (
+                True  # also a blank one: a request was sent with a result that says it is missing
+            )
         if turn.systems and not turn.has_answer:
             return True  # else they would stand between two answers, with nothing of the user's
         return bool(self.held) and not turn.calls.has_calls

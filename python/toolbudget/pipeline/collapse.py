@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from toolbudget.messages.plain import shown
+from toolbudget.pipeline.checks import check_methods
 from toolbudget.pipeline.cutting import Cut, cut_out
 from toolbudget.pipeline.rounds import results_of
 from toolbudget.pipeline.stage import StageResult
@@ -81,6 +82,9 @@ class Collapse:
     Args:
         algorithm: What decides; :class:`FinishedTasks` is one to begin with.
 
+    Raises:
+        ConfigError: It lacks a method of :class:`ContextCollapse`.
+
     Example:
         >>> from toolbudget.pipeline import Collapse, FinishedTasks
         >>> Collapse(FinishedTasks(lambda messages: "done")).statistics.commits
@@ -90,6 +94,14 @@ class Collapse:
     name: Final[StageName] = "collapse"
 
     def __init__(self, algorithm: ContextCollapse) -> None:
+        check_methods(
+            "algorithm",
+            algorithm,
+            "apply_if_needed",
+            "recover_from_overflow",
+            "snapshot",
+            "restore",
+        )
         self.algorithm: Final = algorithm
         self.statistics: Final = CollapseStatistics()
 

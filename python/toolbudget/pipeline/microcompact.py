@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget import _core as core
@@ -14,7 +15,7 @@ from toolbudget.pipeline.stage import StageResult
 from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from toolbudget._core.pure import Candidate
@@ -106,7 +107,7 @@ class Microcompact:
         clear_at_least_tokens: int = DEFAULT_CLEAR_AT_LEAST_TOKENS,
     ) -> None:
         check_count("keep", keep)
-        if isinstance(tools, str):
+        if isinstance(tools, str) or not isinstance(tools, Iterable):
             raise ConfigError(f"tools (argument) must be a set of names: {tools!r}")
         if idle_s is not None:
             check_seconds("idle_s", idle_s)
@@ -189,10 +190,11 @@ class Microcompact:
         return [
             result
             for result in _results(messages)
-            if result.tool_name in self.tools
-            and not result.is_exempt
-            and not is_cleared_text(result.text)
+            if self._may_clear(result) and not is_cleared_text(result.text)
         ]
+
+    def _may_clear(self, result: Candidate) -> bool:
+        return result.tool_name in self.tools and not result.is_exempt
 
     def _clear(
         self,
@@ -202,7 +204,7 @@ class Microcompact:
         least_tokens: int,
     ) -> StageResult | None:
         session = context.session
-        old = self._old(context.messages, uncleared)[:_MAX_CLEARED]
+        old = _with_every_copy(self._old(context.messages, uncleared), _MAX_CLEARED)
         if session is None or not old:
             return None
         if sum(estimate_tokens(result.text) for result in old) < least_tokens:
@@ -231,7 +233,28 @@ class Microcompact:
         stays: dict[str, set[str | None]] = {}
         for result in (*kept, *(one for one in uncleared if one.message_index >= seen)):
             stays.setdefault(result.tool_use_id, set()).add(_own_text(result))
-        return [result for result in uncleared if not _is_among(result, stays)]
+        names = {result.tool_use_id for result in uncleared}
+        # The same id with the same text is the same decision, whichever tool gave it.
+        others = {
+            (result.tool_use_id, result.text)
+            for result in _results(messages)
+            if result.tool_use_id in names and not self._may_clear(result)
+        }
+        return [
+            result
+            for result in uncleared
+            if not _is_among(result, stays) and (result.tool_use_id, result.text) not in others
+        ]
+
+
+def _with_every_copy(old: Sequence[Candidate], most: int) -> list[Candidate]:
+    """Return so many results, and those behind them that stand for the same decisions.
+
+    A copy that was left would change in the next turn, without a word.
+    """
+    taken = {(result.tool_use_id, result.text) for result in old[:most]}
+    rest = (result for result in old[most:] if (result.tool_use_id, result.text) in taken)
+    return [*old[:most], *rest]
 
 
 def _is_among(result: Candidate, stays: Mapping[str, AbstractSet[str | None]]) -> bool:

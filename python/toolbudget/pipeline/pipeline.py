@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError
+from toolbudget.pipeline.checks import check_callable, check_methods, check_turn
 from toolbudget.pipeline.overflow import read_overflow
 from toolbudget.pipeline.stage import STAGE_ORDER, AsyncStage, RecoveringStage
 from toolbudget.pipeline.turn import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from toolbudget.budget.session import Session
     from toolbudget.pipeline.report import PipelineResult
@@ -45,8 +47,8 @@ class Pipeline:
         clock: The host's clock, in seconds since the epoch.
 
     Raises:
-        ConfigError: A stage has a name that is none of :data:`STAGE_ORDER`, or there are two of one
-            name.
+        ConfigError: A stage has a name that is none of :data:`STAGE_ORDER`, there are two of one
+            name, or another argument lacks what a turn will call.
 
     Example:
         >>> import tempfile
@@ -67,6 +69,11 @@ class Pipeline:
         window: ContextWindow | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        if session is not None:
+            check_methods("session", session, "enforce", "reapply", "record_edit")
+        if window is not None:
+            check_methods("window", window, "check_tokens")
+        check_callable("clock", clock)
         self.stages: Final[tuple[Stage, ...]] = _in_order(stages)
         self.session: Final = session
         self.window: Final = window
@@ -112,6 +119,7 @@ class Pipeline:
 
         Raises:
             InvalidMessageError: ``messages`` cannot be a message list.
+            ConfigError: Another argument is no such number. No stage has run then.
         """
         turn = self._begin(messages, now_s, idle_s, used_tokens)
         for stage in self.stages:
@@ -165,6 +173,7 @@ class Pipeline:
 
         Raises:
             InvalidMessageError: ``messages`` cannot be a message list.
+            ConfigError: ``now_s`` is no such number. No stage has run then.
         """
         overflow = read_overflow(error)
         if overflow is None:
@@ -216,6 +225,7 @@ class Pipeline:
         idle_s: float | None,
         used_tokens: int | None,
     ) -> Turn:
+        check_turn(now_s, idle_s, used_tokens)
         now_s = self._clock() if now_s is None else now_s
         if idle_s is None and self._last_run_s is not None:
             idle_s = now_s - self._last_run_s
@@ -243,8 +253,10 @@ def _in_order(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     """Sort stages by their names.
 
     Raises:
-        ConfigError: A name is unknown, or there twice.
+        ConfigError: They are no stages, or the name of one is unknown, or there twice.
     """
+    if not isinstance(stages, Iterable):
+        raise ConfigError(f"stages (argument) must be stages: {stages!r}")
     given = list(stages)
     names: set[str] = set()
     for stage in given:

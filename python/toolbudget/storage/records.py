@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -46,7 +47,7 @@ from toolbudget.storage.entries import (
 from toolbudget.storage.json_lines import MARKER, decode_json, decode_line, is_framed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "CONTENT_REPLACEMENT",
@@ -162,12 +163,14 @@ def encode_record(record: Mapping[str, object]) -> bytes:
     Lone surrogates survive; two that form a pair come back as their character, as in any JSON.
 
     Raises:
-        TranscriptError: The record cannot be written as JSON.
+        TranscriptError: The record is no mapping, or cannot be written as JSON.
 
     Example:
         >>> encode_record({"type": "user", "text": "caf\u00e9\n"})
         b'{"type":"user","text":"caf\\u00e9\\n"}\n'
     """
+    if not isinstance(record, Mapping):
+        raise TranscriptError(f"record must be a mapping: {record!r}")
     if record.get("type") != CONTENT_REPLACEMENT:
         return _encode_json(dict(record)) + b"\n"
     ordered = {key: record[key] for key in _WIRE_ORDER if key in record}

@@ -348,11 +348,16 @@ def get_tool_result_path(
     Returns:
         An absolute path.
 
+    Raises:
+        ConfigError: ``tool_use_id`` is no text.
+
     Example:
         >>> from toolbudget import get_tool_result_path
         >>> get_tool_result_path("/data/tool-results", "toolu_01").as_posix()
         '/data/tool-results/toolu_01.txt'
     """
+    if not isinstance(tool_use_id, str):
+        raise ConfigError(f"tool_use_id (argument) must be text: {tool_use_id!r}")
     file_name = result_name(tool_use_id) + extension_of(is_json=is_json)
     return absolute_path(directory) / file_name
 

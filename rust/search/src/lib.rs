@@ -15,6 +15,7 @@ pub use sink::{Found, Line};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use regex_syntax::hir::{Hir, HirKind};
 
 use sink::Collector;
 
@@ -23,6 +24,10 @@ pub const HEAP_BYTES: usize = 256 << 20;
 
 /// What a pattern may become when it is compiled.
 const PATTERN_BYTES: usize = 16 << 20;
+
+/// The most characters that a pattern may stand for, its repetitions written out: each of them can
+/// be a step for every character of a text, and nothing stops a search within a line.
+const PATTERN_CHARS: usize = 5_000;
 
 /// What to search for, and how much of it to tell.
 #[derive(Debug, Clone)]
@@ -121,15 +126,42 @@ pub fn search_reader(request: &Request<'_>, reader: impl io::Read) -> Result<Fou
 }
 
 fn matcher_of(pattern: &str) -> Result<RegexMatcher, Problem> {
-    if let Err(error) = regex_syntax::parse(pattern) {
-        return Err(problem_of(pattern, &error));
-    }
-    RegexMatcherBuilder::new()
+    let parsed = regex_syntax::parse(pattern).map_err(|error| problem_of(pattern, &error))?;
+    let matcher = RegexMatcherBuilder::new()
         .line_terminator(Some(b'\n'))
         .size_limit(PATTERN_BYTES)
         .dfa_size_limit(PATTERN_BYTES)
         .build(pattern)
-        .map_err(|error| Problem::Pattern(None, one_line(&error.to_string())))
+        .map_err(|error| Problem::Pattern(None, one_line(&error.to_string())))?;
+    let chars = written_out_chars(&parsed);
+    if chars > PATTERN_CHARS {
+        let why = format!("with its repetitions it is longer than {PATTERN_CHARS} characters");
+        return Err(Problem::Pattern(None, why));
+    }
+    Ok(matcher)
+}
+
+/// Counts the characters of a pattern as if no repetition had a number.
+fn written_out_chars(pattern: &Hir) -> usize {
+    match pattern.kind() {
+        HirKind::Empty | HirKind::Look(_) => 0,
+        HirKind::Literal(literal) => literal
+            .0
+            .iter()
+            .filter(|byte| **byte & 0xC0 != 0x80)
+            .count(),
+        HirKind::Class(_) => 1,
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            let times = usize::try_from(times).unwrap_or(usize::MAX);
+            times.saturating_mul(written_out_chars(&repetition.sub).max(1))
+        }
+        HirKind::Capture(capture) => written_out_chars(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts
+            .iter()
+            .map(written_out_chars)
+            .fold(0, usize::saturating_add),
+    }
 }
 
 fn problem_of(pattern: &str, error: &regex_syntax::Error) -> Problem {

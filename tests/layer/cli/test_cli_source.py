@@ -130,3 +130,36 @@ def test_numbers_that_python_does_not_read(
     ran = apply(write(tmp_path / "in", data), "--format", form)
     assert ran.output == data
     assert ran.report["malformed_lines"] == []
+
+
+NOTHING_TO_READ = [
+    b"",
+    b" \n\n",
+    b"hello\nworld\n",
+    b'"text"\n{"a"\n',
+    b'{"type":"user"}{"type":"user"}\n',
+    b'{"type":"user"}\r{"type":"user"}\r',
+    b"[" * 100_000,
+    b"[1]",
+    b"[{}, null]",
+    b'{"messages":true}',
+    b'{"messages":[5]}',
+    b"null",
+]
+
+
+@pytest.mark.parametrize("data", NOTHING_TO_READ)
+@pytest.mark.parametrize("command", ["apply", "report", "context", "diff"])
+def test_every_command_refuses_what_holds_nothing(
+    run: Callable[..., Ran], tmp_path: Path, command: str, data: bytes
+) -> None:
+    """None of them says that a file is in order of which it could not read one message."""
+    path = write(tmp_path / "in.json", data)
+    words: dict[str, list[object]] = {
+        "apply": [path, "--root", tmp_path / "root"],
+        "diff": [path, path],
+    }
+    ran = run(command, *words.get(command, [path]))
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("Error: ")
+    assert str(path) in ran.err

@@ -69,7 +69,9 @@ def call(tool_use_id: str, name: str = "say", /, **given: object) -> dict[str, A
     return {"type": "tool_use", "id": tool_use_id, "name": name, "input": given}
 
 
-def run(loop: AgentLoop, user_input: str | None = None, *, is_async: bool = False) -> LoopResult:
+def run(
+    loop: AgentLoop, user_input: str | list[Any] | None = None, *, is_async: bool = False
+) -> LoopResult:
     """Run a loop, with threads or with tasks."""
     return asyncio.run(loop.arun(user_input)) if is_async else loop.run(user_input)
 

@@ -126,6 +126,15 @@ def test_a_call_without_a_result_gets_one_that_says_so() -> None:
     assert request[1] == msg(missing, text("stop"))
 
 
+@pytest.mark.parametrize("blank", ["", " ", [], [text(" ")]])
+def test_a_call_without_a_result_is_not_joined_by_the_next_answer(blank: object) -> None:
+    """A blank word was no reason for a request of its own; the call that waits is one."""
+    asked = [msg(text("go")), answer(call("a", "Bash"), message_id="m1")]
+    asked.append({"role": "user", "content": blank})
+    sent = normal(*asked)
+    assert normal(*asked, answer(text("ok"), message_id="m2"))[: len(sent)] == sent
+
+
 @pytest.mark.parametrize("empty", ["", " ", "\n\t", "\u2003"])
 def test_empty_texts_are_left_out_everywhere(empty: str) -> None:
     """No text block of white space alone is sent, nor one inside a result."""

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import read_transcript
 from tests.layer.pipeline.agents import contents, opened, round_of
-from toolbudget import ContextWindow
+from toolbudget import ConfigError, ContextWindow
 from toolbudget.pipeline import Collapse, CollapseCommit, FinishedTasks, Pipeline
 from toolbudget.storage.inspection import find_sessions, inspect_session
 
@@ -160,3 +160,10 @@ def test_an_overflow_folds_too(tmp_path: Path) -> None:
         result = pipeline.recover_from_overflow(history, "prompt is too long")
         assert result is not None
         assert stage.statistics.commits == 2
+
+
+@pytest.mark.parametrize("algorithm", [None, len, "fold"])
+def test_what_is_no_algorithm_is_refused(algorithm: Any) -> None:  # noqa: ANN401
+    """When the stage is made, not as a failure of every turn."""
+    with pytest.raises(ConfigError, match=r"algorithm \(argument\) .*apply_if_needed"):
+        Collapse(algorithm)

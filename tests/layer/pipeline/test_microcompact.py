@@ -229,6 +229,7 @@ def test_the_provider_can_clear_instead() -> None:
         ({"keep": -1}, "-1"),
         ({"keep": True}, "True"),
         ({"tools": "Bash"}, "Bash"),
+        ({"tools": None}, "None"),
         ({"idle_s": 0}, "0"),
         ({"idle_s": float("nan")}, "nan"),
         ({"trigger_results": 1.5}, "1.5"),
@@ -239,6 +240,54 @@ def test_odd_arguments_are_refused(options: dict[str, Any], shown: str) -> None:
     """The error names the argument and its value."""
     with pytest.raises(ConfigError, match=f"{next(iter(options))} .*{shown}"):
         Microcompact(**options)
+
+
+@pytest.mark.parametrize(
+    ("tool_name", "caller"),
+    [("Fetch", None), ("memory", None), ("Bash", {"type": "code_execution_20260120"})],
+)
+@pytest.mark.parametrize("is_gated", [False, True])
+def test_a_text_that_must_stay_stays_under_a_reused_id(
+    tmp_path: Path, tool_name: str, caller: object, *, is_gated: bool
+) -> None:
+    """A clearing is about id and text: it took along what another tool had given, a turn later."""
+    text = "the same text from two tools ".ljust(60_000 if is_gated else 900, "x")
+    first = call("call_0", tool_name, **({} if caller is None else {"caller": caller}))
+    history: list[Any] = [{"role": "user", "content": "Look."}]
+    history += [answer(first, message_id="m0"), msg(res("call_0", text))]
+    for number in range(1, 6):
+        own_text = text if number == 1 else f"output {number} ".ljust(900, "x")
+        history += [
+            answer(call("call_0", "Bash"), message_id=f"m{number}"),
+            msg(res("call_0", own_text)),
+        ]
+    with opened(tmp_path, limits=Limits(max_message_chars=2_000)) as session:
+        pipeline = Pipeline([Budget(), Microcompact(keep=2)], session=session)
+        before = pipeline.run(history, idle_s=1.0).messages
+        result = pipeline.run(history, idle_s=7_200.0)
+        assert result.reports[-1].changed == 2
+        assert result.messages[2] == before[2]
+        later = pipeline.run(history, idle_s=1.0)
+        assert (later.messages, later.prefix_broken_at) == (result.messages, None)
+
+
+def test_a_bound_leaves_no_copy_for_the_next_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one id and text all go in one turn, also those behind the most that go at once."""
+    monkeypatch.setattr("toolbudget.pipeline.microcompact._MAX_CLEARED", 2)
+    history: list[Any] = [{"role": "user", "content": "Look."}]
+    for number, text in enumerate("abcaccd"):
+        history += [
+            answer(call("call_0", "Bash"), message_id=f"m{number}"),
+            msg(res("call_0", text * 900)),
+        ]
+    with opened(tmp_path) as session:
+        pipeline = Pipeline([Budget(), Microcompact(keep=1)], session=session)
+        result = pipeline.run(history, idle_s=7_200.0)
+        assert result.reports[-1].changed == 3
+        later = pipeline.run(history, idle_s=1.0)
+        assert (later.messages, later.prefix_broken_at) == (result.messages, None)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from toolbudget import ConfigError, ContextWindow, InvalidMessageError, Limits
 from toolbudget.pipeline import (
     STAGE_ORDER,
     Budget,
+    HistorySnip,
     Microcompact,
     Pipeline,
     RefusedStageError,
@@ -24,7 +26,7 @@ from toolbudget.pipeline import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolbudget.pipeline import Stage, StageName
+    from toolbudget.pipeline import PipelineResult, Stage, StageName
 
 
 class Recorded:
@@ -75,6 +77,69 @@ def test_stages_that_have_no_place_are_refused(names: list[Any]) -> None:
     """A stage that would never run is an error at once, not a silence."""
     with pytest.raises(ConfigError, match=str(names[-1])):
         Pipeline([Recorded(cast("StageName", name), []) for name in names], session=None)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("stages", None),
+        ("session", 5),
+        ("session", "main"),
+        ("window", 200_000),
+        ("clock", 1_700_000_000.0),
+    ],
+)
+def test_parts_that_a_turn_could_not_use_are_refused(argument: str, value: object) -> None:
+    """At once, not in the middle of the first turn; the error names the argument and its value."""
+    parts: dict[str, Any] = {"stages": [Budget()], "session": None, argument: value}
+    with pytest.raises(ConfigError, match=rf"{argument} \(argument\) .*{value!r}"):
+        Pipeline(parts.pop("stages"), **parts)
+
+
+def run_async(pipeline: Pipeline, messages: list[Any], **options: Any) -> PipelineResult:  # noqa: ANN401
+    """Run a turn by the asynchronous twin."""
+    return asyncio.run(pipeline.arun(messages, **options))
+
+
+ODD_TURNS = [
+    ("used_tokens", float("nan")),
+    ("used_tokens", -1),
+    ("used_tokens", 1.5),
+    ("used_tokens", True),
+    ("idle_s", "3600"),
+    ("idle_s", float("nan")),
+    ("now_s", float("inf")),
+    ("now_s", "now"),
+]
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(("argument", "value"), ODD_TURNS)
+def test_an_odd_argument_of_a_turn_is_refused_before_any_stage(
+    tmp_path: Path, argument: str, value: object, *, is_async: bool
+) -> None:
+    """A count that is none raised behind the stages: what they had cut out was never announced."""
+    history = history_of(6)
+    with opened(tmp_path) as session:
+        stages: list[Stage] = [Budget(), HistorySnip(max_rounds=3)]
+        pipeline = Pipeline(stages, session=session, window=ContextWindow())
+        options: dict[str, Any] = {argument: value}
+        run = partial(run_async if is_async else Pipeline.run, pipeline, history, **options)
+        with pytest.raises(ConfigError, match=rf"{argument} \(argument\) .*{value!r}"):
+            run()
+        assert session.context_edits == ()
+        assert not session.transcript_path.exists()
+
+
+def test_a_clock_that_was_put_back_ends_no_turn(tmp_path: Path) -> None:
+    """The time since the last request is then negative, which is no time to clear anything."""
+    history = history_of(6)
+    with opened(tmp_path) as session:
+        pipeline = Pipeline([Budget(), Microcompact(keep=1)], session=session)
+        pipeline.run(history, now_s=1_800_000_000)
+        later = pipeline.run(history, now_s=1_700_000_000)
+        assert later.messages == history
+        assert pipeline.run(history, idle_s=-5.0).messages == history
 
 
 def test_a_stage_that_fails_is_passed_over(tmp_path: Path) -> None:

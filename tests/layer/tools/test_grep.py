@@ -140,6 +140,19 @@ def test_refused_input(arguments: list[str], complaint: str) -> None:
 
 
 @native_only
+@pytest.mark.parametrize(
+    "longest", ["x{5000}", "(é{50}){100}", "a{2000}(b|c){3000}", "x{0,4999}y", "(x?y+){2500}"]
+)
+def test_a_pattern_is_no_longer_written_out(folder: Path, longest: str) -> None:
+    """Of `x{100000}` a search in a line of 200 KB took minutes, and nothing could stop it."""
+    (folder / "long.txt").write_text("x" * 200_000)
+    assert not grep(longest + "$").is_error
+    complaint = "invalid pattern, with its repetitions it is longer than 5000 characters: "
+    with pytest.raises(ToolInputError, match=re.escape(complaint)):
+        grep(longest + "z$")
+
+
+@native_only
 @pytest.mark.usefixtures("folder")
 def test_paths_that_cannot_be_searched() -> None:
     """What is no file and no folder is an error at once."""

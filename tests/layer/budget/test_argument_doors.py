@@ -1,0 +1,116 @@
+"""The plain functions refuse what they could not work with, by name and value, before anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import toolbudget
+from tests.builders import turn
+from toolbudget import (
+    ConfigError,
+    MemoryStore,
+    Transcript,
+    TranscriptError,
+    create_content_replacement_state,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+BLOCK = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 300_000}
+
+
+def enforce(**options: object) -> object:
+    """Enforce by hand; the options go before what is given by itself."""
+    usual: dict[str, Any] = {
+        "state": create_content_replacement_state(),
+        "store": MemoryStore(),
+    }
+    given = {**usual, **options}
+    state = given.pop("state")
+    return toolbudget.enforce_tool_result_budget(turn("Fetch", t1=BLOCK["content"]), state, **given)
+
+
+def apply(**options: object) -> object:
+    """Apply by hand, in the same way."""
+    usual: dict[str, Any] = {"state": create_content_replacement_state(), "store": MemoryStore()}
+    given = {**usual, **options}
+    state = given.pop("state")
+    return toolbudget.apply_tool_result_budget(turn("Fetch", t1=BLOCK["content"]), state, **given)
+
+
+def gate(**options: object) -> object:
+    """Gate by hand."""
+    given: dict[str, Any] = {"tool_name": "Fetch", "limit": 100, "store": MemoryStore(), **options}
+    return toolbudget.maybe_persist_large_tool_result(BLOCK, **given)
+
+
+def candidates(**options: Any) -> object:  # noqa: ANN401 - passed on
+    """List candidates."""
+    return toolbudget.collect_candidates_by_message(turn("Fetch", t1="x"), **options)
+
+
+def columns(**options: Any) -> object:  # noqa: ANN401 - passed on
+    """List candidates as columns."""
+    return toolbudget.collect(turn("Fetch", t1="x"), **options)
+
+
+def replacement(**options: Any) -> object:  # noqa: ANN401 - passed on
+    """Build a replacement."""
+    return toolbudget.build_replacement("x" * 9_000, **options)
+
+
+def result_path(**options: Any) -> object:  # noqa: ANN401 - passed on
+    """Name a file."""
+    return toolbudget.get_tool_result_path("/data", **options)
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (enforce, {"store": None}),
+        (enforce, {"store": "results"}),
+        (enforce, {"state": {}}),
+        (enforce, {"exempt_tools": "Read"}),
+        (enforce, {"exempt_tools": None}),
+        (apply, {"store": None}),
+        (apply, {"state": {}}),
+        (apply, {"exempt_tools": b"Read"}),
+        (gate, {"store": None}),
+        (candidates, {"exempt_tools": "Read, Fetch"}),
+        (candidates, {"exempt_tools": None}),
+        (columns, {"exempt_tools": None}),
+        (replacement, {"path": None}),
+        (replacement, {"path": "/data/a\nb.txt"}),
+        (replacement, {"path": "/data/</persisted-output>.txt"}),
+        (result_path, {"tool_use_id": None}),
+        (result_path, {"tool_use_id": 5}),
+    ],
+)
+def test_an_odd_argument_is_named(
+    function: Callable[..., object], options: Mapping[str, object]
+) -> None:
+    """Without a store each result counted as failed and was kept; "Read" exempted a tool "ea"."""
+    ((name, value),) = options.items()
+    with pytest.raises(ConfigError) as caught:
+        function(**options)
+    assert str(caught.value).startswith(name)
+    assert str(caught.value).endswith(repr(value))
+
+
+def test_a_path_may_be_an_object(tmp_path: Path) -> None:
+    """As everywhere, what stands for a path is one."""
+    path: Any = tmp_path / "t1.txt"
+    assert f": {path}\n" in toolbudget.build_replacement("x" * 9_000, path)
+
+
+@pytest.mark.parametrize("record", [None, 5, "user", [("type", "user")]])
+def test_a_record_that_is_none_is_refused(tmp_path: Path, record: Any) -> None:  # noqa: ANN401
+    """Nothing is created for it."""
+    path = tmp_path / "session.jsonl"
+    with pytest.raises(TranscriptError, match="record must be a mapping"):
+        Transcript(path).append(record)
+    assert not path.exists()
