@@ -11,7 +11,7 @@ from toolbudget.messages.plain import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["refuse_other_formats"]
+__all__ = ["is_of_another_format", "refuse_other_formats"]
 
 # Fields of a message, or of a block, by which other formats mark a call or a result.
 _ROLES: Final = frozenset({"tool", "function", "toolResult"})
@@ -41,12 +41,24 @@ def refuse_other_formats(messages: Iterable[object], *, first_index: int = 0) ->
         toolbudget.errors.InvalidMessageError: message 0 is of another format, whose results ...
     """
     for index, element in enumerate(messages, first_index):
-        if _is_of_another_format(element) or _is_of_another_format(field(element, "message")):
+        if is_of_another_format(element):
             problem = f"message {index} is of another format, whose results cannot be kept"
             raise InvalidMessageError(f"{problem}: {shown(element)}")
 
 
-def _is_of_another_format(message: object) -> bool:
+def is_of_another_format(element: object) -> bool:
+    """Tell whether a message, or a record around one, has a call or result that is not read here.
+
+    Example:
+        >>> is_of_another_format({"role": "tool", "tool_call_id": "c1", "content": "done"})
+        True
+        >>> is_of_another_format({"role": "user", "content": "hello"})
+        False
+    """
+    return _has_other_marks(element) or _has_other_marks(field(element, "message"))
+
+
+def _has_other_marks(message: object) -> bool:
     role, kind = text_field(message, "role"), text_field(message, "type")
     if role in _ROLES or any(field(message, name) for name in _MESSAGE_MARKS):
         return True
