@@ -1,4 +1,4 @@
-"""Messages of another wire format: their calls and results cannot be told apart, nor be stored."""
+"""Messages of another wire format: their results cannot be stored here, but they take room."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from toolbudget.errors import InvalidMessageError
 from toolbudget.messages.plain import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["is_of_another_format", "refuse_other_formats"]
+__all__ = ["content_with_other_parts", "is_of_another_format", "refuse_other_formats"]
 
 # Fields of a message, or of a block, by which other formats mark a call or a result.
 _ROLES: Final = frozenset({"tool", "function", "toolResult"})
 _MESSAGE_MARKS: Final = ("tool_calls", "function_call", "tool_call_id")
 _BLOCK_KINDS: Final = frozenset({"tool-call", "tool-result", "toolCall"})
 _BLOCK_MARKS: Final = ("toolUse", "toolResult", "functionCall", "functionResponse")
+# Whose content is what a model reads, beside those that have a role here too.
+_ROLES_WITH_CONTENT: Final = _ROLES | {"developer", "model"}
 # How the kinds of items end that have a `call_id`.
 _ITEM_ENDS: Final = ("_call", "_call_output")
 
@@ -58,11 +60,75 @@ def is_of_another_format(element: object) -> bool:
     return _has_other_marks(element) or _has_other_marks(field(element, "message"))
 
 
+def content_with_other_parts(element: object, content: object) -> object:
+    """Return the content of a message with what its own format has beside or in place of it.
+
+    That is the text of tool messages, of items of a call or its output, and of parts, and the calls
+    that stand in a field of their own. Records wrap messages of the format read here.
+
+    Args:
+        element: The message or item.
+        content: Its content, as far as it is a message of this format, else ``None``.
+
+    Returns:
+        The same content if there is nothing else.
+
+    Example:
+        >>> content_with_other_parts({"role": "tool", "content": "done"}, None)
+        'done'
+        >>> call = {"function": {"name": "ls", "arguments": "{}"}}
+        >>> content_with_other_parts({"role": "assistant", "tool_calls": [call]}, "Wait.")
+        [{'type': 'text', 'text': 'Wait.'}, {'type': 'text', 'text': 'ls{}'}]
+    """
+    if field(element, "message") is not None:
+        return content
+    if content is None and text_field(element, "role") in _ROLES_WITH_CONTENT:
+        content = field(element, "content")
+    others = list(_other_parts(element))
+    if not others:
+        return content
+    blocks = content if isinstance(content, (list, tuple)) else [_as_text(content)]
+    return [*(block for block in blocks if block is not None), *others]
+
+
+def _other_parts(element: object) -> Iterator[object]:
+    parts = field(element, "parts")
+    if isinstance(parts, (list, tuple)):
+        yield from map(_as_text, parts)
+    calls = field(element, "tool_calls")
+    for call in calls if isinstance(calls, (list, tuple)) else ():
+        yield _as_call(field(call, "function") or call)
+    call = field(element, "function_call")
+    if call is not None:
+        yield _as_call(call)
+    if _is_item(element):
+        output = field(element, "output")
+        if isinstance(output, (list, tuple)):
+            yield from output
+        else:
+            yield _as_call(element) if output is None else _as_text(output)
+
+
+def _as_call(call: object) -> object:
+    """Give a call as what the model wrote: the name and the arguments, which are JSON already."""
+    name, arguments = text_field(call, "name"), text_field(call, "arguments")
+    return call if arguments is None else {"type": "text", "text": (name or "") + arguments}
+
+
+def _as_text(part: object) -> object:
+    text = part if isinstance(part, str) else text_field(part, "text")
+    return part if text is None else {"type": "text", "text": text}
+
+
+def _is_item(element: object) -> bool:
+    kind = text_field(element, "type")
+    return kind is not None and kind.endswith(_ITEM_ENDS) and bool(field(element, "call_id"))
+
+
 def _has_other_marks(message: object) -> bool:
-    role, kind = text_field(message, "role"), text_field(message, "type")
-    if role in _ROLES or any(field(message, name) for name in _MESSAGE_MARKS):
+    if text_field(message, "role") in _ROLES:
         return True
-    if kind is not None and kind.endswith(_ITEM_ENDS) and field(message, "call_id"):
+    if any(field(message, name) for name in _MESSAGE_MARKS) or _is_item(message):
         return True
     return any(map(_is_other_block, _blocks_of(message)))
 
