@@ -35,6 +35,9 @@ PHASES: Final = ("first", "repeat")
 BODY_PHASES: Final = ("first", "scan", "repeat")
 # The first pass with all that a session takes from it, hashing too, which a plan puts off.
 TAKEN: Final = "taken"
+# The first pass of a whole session that keeps everything and records nothing.
+SESSION: Final = "session"
+SESSION_WORKLOAD: Final = "200 turns of 5 x 1,000"
 # What a turn of an `append_only` session costs grows with the messages before it: by how much is
 # the difference between two lengths.
 TURN: Final = "turn"
@@ -63,6 +66,7 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("200 turns of 5 x 1,000", "first"): 2_700,
     ("200 turns of 5 x 1,000", "repeat"): 428,
     ("200 turns of 5 x 1,000", "taken"): 6_650,
+    ("200 turns of 5 x 1,000", "session"): 4_200,
     ("body of 10 x 4,000", "first"): 7.2,
     ("body of 10 x 4,000", "scan"): 1.81,
     ("body of 10 x 4,000", "repeat"): 0.18,
@@ -167,6 +171,8 @@ def main() -> int:
         core, workload, phase, calls = arguments.child
         if phase == TURN:
             _take_turns(int(workload), int(calls))
+        elif phase == SESSION:
+            _take_first_pass()
         else:
             _run("python" if core == "python" else "native", workload, phase, int(calls))
         return 0
@@ -200,15 +206,25 @@ def _measurements(*, with_pure: bool) -> Iterator[Measurement]:
             if with_pure:
                 pure = _for_each("python", workload, phase)
             yield Measurement(workload.name, phase, native, pure)
+    native = _marked("native", SESSION_WORKLOAD, SESSION, 1) / _workload(SESSION_WORKLOAD).units
+    yield Measurement(SESSION_WORKLOAD, SESSION, native, None)
+
+
+def _workload(name: str) -> Workload | BodyWorkload:
+    return next(item for item in (*WORKLOADS, *BODIES) if item.name == name)
 
 
 def _for_a_turn(history_messages: int) -> float:
+    return _marked("native", str(history_messages), TURN, TURNS) / TURNS
+
+
+def _marked(core: str, workload: str, phase: str, calls: int) -> int:
     """Give what is counted between two calls of a function that nothing else calls."""
     with tempfile.TemporaryDirectory() as folder:
         marks = ("--zero-before=getppid", "--dump-before=getppid")
-        _run_counted(folder, "native", str(history_messages), TURN, TURNS, *marks)
+        _run_counted(folder, core, workload, phase, calls, *marks)
         [total] = TOTALS.findall(Path(folder, "out.2").read_text())
-    return int(total) / TURNS
+    return int(total)
 
 
 def _for_each(core: str, workload: Workload | BodyWorkload, phase: str) -> float:
@@ -255,11 +271,28 @@ def _run_counted(
 
 def _run(core: CoreName, workload_name: str, phase: str, calls: int) -> None:
     """Make the calls, in the child process."""
-    workload = next(item for item in (*WORKLOADS, *BODIES) if item.name == workload_name)
-    work: Callable[[], object] = getattr(workload, phase)(_core.load(core))
+    work: Callable[[], object] = getattr(_workload(workload_name), phase)(_core.load(core))
     gc.disable()
     for _ in range(calls):
         work()
+
+
+def _take_first_pass() -> None:
+    """Enforce a conversation in a session that has not met it, in the child process."""
+    warm_up = turns(WARM_UP_TURNS, 5, 1_000)
+    messages = next(item for item in WORKLOADS if item.name == SESSION_WORKLOAD).messages()
+    with tempfile.TemporaryDirectory() as root:
+        # As a host that has had other sessions: they share what the process finds out once.
+        for length in range(2, len(warm_up), 2):
+            Session.open(root, f"warm-up-{length}", ephemeral=True).enforce(warm_up[:length])
+        session = Session.open(root, "session", ephemeral=True)
+        gc.collect()
+        gc.disable()
+        os.getppid()
+        output = session.enforce(messages)
+        os.getppid()
+        if output is not messages:
+            raise AssertionError("a result was replaced")
 
 
 def _take_turns(history_messages: int, count: int) -> None:

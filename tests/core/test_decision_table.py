@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
@@ -285,10 +286,11 @@ def test_it_is_a_mapping(core: ModuleType) -> None:
         hash(table)
 
 
-def test_what_is_handed_out_is_a_copy(core: ModuleType) -> None:
+def test_what_is_handed_out_changes_nothing(core: ModuleType) -> None:
     """D1: nobody changes a decision by what he was given."""
     table = core.DecisionTable([(KEY, "text")])
-    table["t1"].clear()
+    with suppress(AttributeError):
+        table["t1"].clear()
     for name in table:
         table.withdraw(KEY)
         table.decide(Key(f"{name}2", KEY.fingerprint), None)

@@ -1,13 +1,20 @@
-"""Tables of decisions of the native core, worked on by several threads."""
+"""Tables of decisions of the native core: what they cost, and several threads that work on one."""
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tests.builders import msg, res
+from tests.faults.cores import running_on
+from toolbudget import Session, _core
 from toolbudget._core import _native
 from toolbudget._core.pure import Fingerprint, Key
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEY: Final = Key("t1", Fingerprint(3, "06b05ab6733a618578af5f94892f3950"))
 
@@ -39,3 +46,17 @@ def test_threads_at_once_lose_nothing() -> None:
         sys.setswitchinterval(interval)
     assert problems == []
     assert table.counts() == (0, 1_200)
+
+
+def test_a_kept_result_takes_no_object(tmp_path: Path) -> None:
+    """SPEC 9: of a session that records nothing the collector sees no more than before it."""
+    messages = [msg(*(res(f"t{number}", f"{number} small") for number in range(1_000)))]
+    with running_on(_core.load("native")):
+        session = Session.open(tmp_path, "s", ephemeral=True)
+        session.enforce(messages[:0])
+        gc.collect()
+        before = len(gc.get_objects())
+        session.enforce(messages)
+        gc.collect()
+        assert len(gc.get_objects()) - before < 100
+        assert len(session.state.decisions) == 1_000

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.builders import answer, call, msg, res
 from tests.strategies import SdkObject, Text
 from toolbudget._core import _native
-from toolbudget._core.pure import Change, Fingerprint, GroupTotals, Known, PlanOptions
+from toolbudget._core.pure import Change, Fingerprint, GroupTotals, Key, Known, PlanOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,6 +171,9 @@ class _Maker:
         fingerprint = Fingerprint(self.rarely_odd(900), self.rarely_odd("0" * 32))
         try:
             decisions: Any = {"t1": self.rarely_odd({fingerprint: self.rarely_odd("short")})}
+            if self._random.random() < 0.3:
+                key = self.rarely_odd(Key("t1", fingerprint))
+                decisions = _native.DecisionTable([(key, self.rarely_odd("short"))])
         except Exception:  # noqa: BLE001 - not every odd value can be a key
             decisions = self.odd()
         replacements: Any = {5: self.rarely_odd({"short"})}

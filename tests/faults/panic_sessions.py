@@ -42,7 +42,8 @@ Sent = list[str]
 
 def entries_of_conversation(root: Path) -> int:
     """Count how often a whole conversation enters the core."""
-    return _entries_of(lambda: _clean_run(root))
+    with _opened(root) as session:
+        return _entries_of(lambda: [step() for step in _steps(session)])
 
 
 def entries_of_turn(root: Path) -> int:
@@ -59,7 +60,7 @@ def tried_conversation(root: Path, entry: int) -> str | None:
     with _opened(root) as session:
         _native._panic_after(entry)
         for step, (sent, state_then) in enumerate(expected):
-            before = session.state if step == 0 else expected[step - 1][1]
+            before = _state_of(session) if step == 0 else expected[step - 1][1]
             problem = problem or _problem_of_step(session, step, sent, (before, state_then))
         is_unused = _native._panic_after(0) > 0
     if is_unused:
@@ -120,7 +121,16 @@ def _withdrawn(session: Session) -> Sent:
 
 def _clean_run(root: Path) -> list[tuple[Sent, ContentReplacementState]]:
     with _opened(root) as session:
-        return [(step(), session.state) for step in _steps(session)]
+        return [(step(), _state_of(session)) for step in _steps(session)]
+
+
+def _state_of(session: Session) -> ContentReplacementState:
+    """Look at the state, which enters the core, as no step of a host: this entry is not counted."""
+    entries = _native._panic_after(0)
+    try:
+        return session.state
+    finally:
+        _native._panic_after(entries)
 
 
 def _entries_of(call: Callable[[], object]) -> int:

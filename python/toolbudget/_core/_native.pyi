@@ -173,7 +173,7 @@ class DecisionTable(Mapping[str, Mapping[Fingerprint, str | None]]):
         self, tool_use_id: str, default: Mapping[Fingerprint, str | None] | _Default, /
     ) -> Mapping[Fingerprint, str | None] | _Default: ...
     def __getitem__(self, tool_use_id: str, /) -> Mapping[Fingerprint, str | None]:
-        """Return the decisions about one id.
+        """Return the decisions about one id, in a dict that is made for each call.
 
         Raises:
             KeyError: There are none.

@@ -30,7 +30,7 @@ def adopt(
     file = StoredFile(journal.session_id, PurePath(stored.path).name, stored.digest)
 
     def make_plan() -> Plan:
-        if key.fingerprint in journal.state.decisions_about(key.tool_use_id):
+        if journal.state.is_decided(key):
             return Plan()
         journal.files.place(key, file)
         return Plan(adoptions=[Adoption(key, replacement)])
@@ -41,7 +41,7 @@ def adopt(
         entries = [journal.entry(key, replacement)]
         journal.files.note(entries, journal.session_id)
     else:
-        earlier = journal.state.decisions_about(key.tool_use_id)[key.fingerprint]
+        earlier = journal.state.decision(key, None)
         held = replacement if earlier is None else earlier
     return held, EnforcementReport(
         candidates=1,

@@ -87,7 +87,8 @@ class CandidateColumns:
 
         - The texts of fresh rows are ASCII without a line break in the part that a preview shows,
           and hold no frame tag. Other text has a shorter preview than is reckoned with, and a size
-          in bytes that may be written with more or fewer digits.
+          in bytes that may be written with more or fewer digits. The style is ``head``: previews of
+          the others are no larger, but for the words that name the style (31 characters at most).
         - The path shown has ``path_chars`` characters; a reader hint counts to it with one more.
         - No id stands twice with the same text: here each row is judged by itself, there the second
           one in a group is taken with the first, and one in a later group follows it.

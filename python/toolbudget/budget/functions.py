@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolbudget import _core as core
-from toolbudget._core.pure import PlanOptions
+from toolbudget._core.pure import Key, PlanOptions
 from toolbudget._core.pure.shape import text_parts
 from toolbudget.budget.aggregate import rewrite
 from toolbudget.budget.engine import Engine
@@ -278,13 +278,15 @@ def partition_by_prior_decision(
     """
     partition = Partition([], [], [])
     for candidate in candidates:
-        by_fingerprint = state.decisions_about(candidate.tool_use_id)
-        parts = candidate.parts or text_parts(candidate.content) or ()
-        fingerprint = core.fingerprint(parts) if by_fingerprint else None
-        if fingerprint is None or fingerprint not in by_fingerprint:
+        if not state.has_id(candidate.tool_use_id):
             partition.fresh.append(candidate)
             continue
-        replacement = by_fingerprint[fingerprint]
+        parts = candidate.parts or text_parts(candidate.content) or ()
+        key = Key(candidate.tool_use_id, core.fingerprint(parts))
+        if not state.is_decided(key):
+            partition.fresh.append(candidate)
+            continue
+        replacement = state.decision(key, None)
         if replacement is None:
             partition.frozen.append(candidate)
         else:

@@ -153,8 +153,7 @@ def _apply_decision(
     state: ContentReplacementState,
 ) -> Verdict | None:
     key = Key(candidate.tool_use_id, fingerprint)
-    decided = state.decisions_about(candidate.tool_use_id)
-    if fingerprint not in decided:
+    if not state.is_decided(key):
         replacement = state.unapplied.get(candidate.tool_use_id)
         if replacement is None or not is_applicable(replacement, candidate.size):
             return None
@@ -163,7 +162,7 @@ def _apply_decision(
             return None
         adoption = Adoption(key, replacement)
     else:
-        replacement, adoption = decided[fingerprint], None
+        replacement, adoption = state.decision(key, None), None
         if replacement is None:
             return Verdict(block, "decided")
     return Verdict(

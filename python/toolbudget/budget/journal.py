@@ -120,9 +120,9 @@ class Journal:
             self._store(transaction)
         else:
             self._store_and_record(recorder, transaction, make_plan, marks_seen=marks_seen)
-        self.state.decide_all(transaction.taken, transaction.kept, transaction.failed)
         if marks_seen:
             self._marked_seen.update(transaction.kept)
+        self.state.decide_all(transaction.taken, transaction.kept, transaction.failed)
         if transaction.outcome.replaced:
             new_entries = [item.record for item in transaction.outcome.replaced]
             self._files.note(new_entries, self.session_id)

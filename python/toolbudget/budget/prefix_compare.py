@@ -65,6 +65,13 @@ class Comparison(NamedTuple):
     """Characters before the first difference."""
     before_chars: int
     """Characters of the earlier request."""
+    form_place: Place | None
+    """Where the first text before that has become a list of one block, or the other way round."""
+
+    @property
+    def first_place(self) -> Place | None:
+        """Where the difference is, else the moved marker, else the other form."""
+        return self.place or self.marker_place or self.form_place
 
 
 class Difference(NamedTuple):
@@ -85,15 +92,15 @@ def compare(before: Snapshot, now: Snapshot) -> Comparison:
     A last message that has got more blocks behind those it had is no difference.
     """
     kept_chars = 0
-    marker_place: Place | None = None
+    unsent = _Unsent()
     before_chars = sum(part.size_chars for part in _all_parts(before))
     for name, old, new in _parameter_pairs(before, now):
         change, block_index, is_whole = _compare_parts(old, new, may_grow=False)
         if change is not None:
             kept_chars += _kept_in_part(old, block_index)
             place = Place(name, None, block_index, is_whole)
-            return Comparison(change, place, marker_place, kept_chars, before_chars)
-        marker_place = marker_place or _find_marker(old, new, name, None)
+            return unsent.comparison(change, place, kept_chars, before_chars)
+        unsent.look(old, new, name, None)
         kept_chars += old.size_chars if old else 0
     last = len(before.messages) - 1
     for index, old in enumerate(before.messages):
@@ -105,10 +112,10 @@ def compare(before: Snapshot, now: Snapshot) -> Comparison:
                 change, block_index, is_whole = around, None, True
             kept_chars += _kept_in_part(old, block_index)
             place = Place(None, index, block_index, is_whole)
-            return Comparison(change, place, marker_place, kept_chars, before_chars)
-        marker_place = marker_place or _find_marker(old, new, None, index)
+            return unsent.comparison(change, place, kept_chars, before_chars)
+        unsent.look(old, new, None, index)
         kept_chars += old.size_chars
-    return Comparison(None, None, marker_place, kept_chars, before_chars)
+    return unsent.comparison(None, None, kept_chars, before_chars)
 
 
 def find_difference(before: object, now: object) -> Difference | None:
@@ -245,17 +252,38 @@ def _kept_in_part(old: PartMarks | None, block_index: int | None) -> int:
     return old.frame.size_chars + sum(mark.size_chars for mark in old.blocks[:block_index])
 
 
-def _find_marker(
-    old: PartMarks | None, new: PartMarks | None, parameter: str | None, message_index: int | None
-) -> Place | None:
-    if old is None or new is None:
-        return None
-    if old.frame.markers != new.frame.markers:
-        return Place(parameter, message_index, None, is_whole=False)
-    for index, (before, now) in enumerate(zip(old.blocks, new.blocks, strict=False)):
-        if before.markers != now.markers:
-            return Place(parameter, message_index, index, is_whole=False)
-    return None
+class _Unsent:
+    """Where parts differ first in what the provider does not see: markers, and forms of a text."""
+
+    def __init__(self) -> None:
+        self._marker_place: Place | None = None
+        self._form_place: Place | None = None
+
+    def look(
+        self,
+        old: PartMarks | None,
+        new: PartMarks | None,
+        parameter: str | None,
+        message_index: int | None,
+    ) -> None:
+        """Look at a part that is otherwise the same in both."""
+        if old is None or new is None:
+            return
+        if self._marker_place is None and old.frame.markers != new.frame.markers:
+            self._marker_place = Place(parameter, message_index, None, is_whole=False)
+        for index, (before, now) in enumerate(zip(old.blocks, new.blocks, strict=False)):
+            if self._marker_place is None and before.markers != now.markers:
+                self._marker_place = Place(parameter, message_index, index, is_whole=False)
+            if self._form_place is None and before.is_text != now.is_text:
+                self._form_place = Place(parameter, message_index, index, is_whole=False)
+
+    def comparison(
+        self, change: Change | None, place: Place | None, kept_chars: int, before_chars: int
+    ) -> Comparison:
+        """Give what was found."""
+        return Comparison(
+            change, place, self._marker_place, kept_chars, before_chars, self._form_place
+        )
 
 
 def _missing_leaf(old: Leaf | None, new: Leaf | None) -> Difference:

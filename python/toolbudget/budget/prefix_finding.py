@@ -17,6 +17,7 @@ PrefixKind: TypeAlias = Literal[
     "first",
     "extended",
     "cache_control",
+    "form",
     "changed",
     "inserted",
     "removed",
@@ -36,7 +37,8 @@ class PrefixFinding:
     Attributes:
         kind: ``first`` (nothing to compare with), ``extended`` (all that was handed out before is
             the beginning, byte for byte up to what closes the last message), ``cache_control`` (it
-            is, but for markers that moved), or what happened at the first difference: ``changed``,
+            is, but for markers that moved), ``form`` (but for a text that is now a list of one
+            block, or was), or what happened at the first difference: ``changed``,
             ``inserted`` (what was there follows later), ``removed`` (what followed it now stands
             there), ``shortened`` (it and all messages behind it are gone) or ``moved`` (the same
             things in another order).
@@ -82,7 +84,7 @@ class PrefixFinding:
         Markers are no part of that: hosts move them forward in every turn, and what was cached up
         to an older marker is found again. :attr:`kind` tells byte for byte.
         """
-        return self.kind in {"first", "extended", "cache_control"}
+        return self.kind in {"first", "extended", "cache_control", "form"}
 
     def __str__(self) -> str:
         """Say what, where and by whom in one line."""
@@ -91,8 +93,11 @@ class PrefixFinding:
         if self.kind == "extended":
             return "begins with all that was handed out before"
         where = f"{self._place()} ({shown_path(self.path)})"
-        if self.kind == "cache_control":
-            moved = f"cache_control moved at {where} by {self.changed_by}"
+        if self.kind in {"cache_control", "form"}:
+            what = (
+                "cache_control moved" if self.kind == "cache_control" else "text has another form"
+            )
+            moved = f"{what} at {where} by {self.changed_by}"
             return f"begins with all that was handed out before, but {moved}"
         lost = f"{self.lost_tokens} of {self.kept_tokens + self.lost_tokens} tokens lost"
         return f"{self.kind} at {where} by {self.changed_by}, about {lost}"
@@ -106,7 +111,9 @@ def kind_of(comparison: Comparison) -> PrefixKind:
     """Name what a comparison has shown."""
     if comparison.change is not None:
         return comparison.change
-    return "extended" if comparison.marker_place is None else "cache_control"
+    if comparison.marker_place is not None:
+        return "cache_control"
+    return "extended" if comparison.form_place is None else "form"
 
 
 def token_counts(comparison: Comparison) -> tuple[int, int]:

@@ -87,9 +87,9 @@ class PrefixGuard:
     of keys, and the difference of ``1`` and ``1.0``. Parameters come before messages, in the order
     ``model``, ``tools``, ``system``, then the others by name; those that are no part of the prompt
     (``max_tokens``, ``stream``, ``temperature``, ``metadata`` …) are not looked at. A text and a
-    list of one text block are the same to the provider: the change from one to the other, which
-    comes with a marker, counts as a moved marker. A last message with more blocks than before is a
-    continuation.
+    list of one text block are the same to the provider: the change from one to the other is of the
+    kind ``form``, or, since it mostly comes with a marker, a moved marker. A last message with more
+    blocks than before is a continuation.
 
     Args:
         keeps_text: Keep the JSON text of the last request, to find the very character that differs
@@ -179,16 +179,16 @@ class PrefixGuard:
 def _finding(comparison: Comparison, before: _Memory, now: _Memory, view: _View) -> PrefixFinding:
     kind = kind_of(comparison)
     kept_tokens, lost_tokens = token_counts(comparison)
-    place = comparison.place or comparison.marker_place
+    place = comparison.first_place
     if place is None:
         return PrefixFinding(kind=kind, kept_tokens=kept_tokens, lost_tokens=lost_tokens)
     part = view.part_at(place.key)
-    is_marker = kind == "cache_control"
-    found = None if is_marker else _difference(place, before, part)
+    is_unsent = kind in {"cache_control", "form"}
+    found = None if is_unsent else _difference(place, before, part)
     path = path_of(place, part, found.path if found else ())
     return PrefixFinding(
         kind=kind,
-        changed_by=_changed_by(place, before.given, now.given, is_marker=is_marker),
+        changed_by=_changed_by(place, before.given, now.given, is_unsent=is_unsent),
         parameter=place.parameter,
         message_index=place.message_index,
         block_index=place.block_index,
@@ -207,7 +207,7 @@ def _excerpt(text: str | None, offset_chars: int) -> str | None:
 
 
 def _changed_by(
-    place: Place, before: Snapshot | None, now: Snapshot | None, *, is_marker: bool
+    place: Place, before: Snapshot | None, now: Snapshot | None, *, is_unsent: bool
 ) -> ChangedBy:
     """Blame the host for parameters, and for places where what it gave is not what it was."""
     if place.parameter is not None:
@@ -217,8 +217,14 @@ def _changed_by(
     old, new = _marks_at(before, place), _marks_at(now, place)
     if old is None or new is None:
         return "library" if old is new else "host"
-    is_same = old.digest == new.digest and (not is_marker or old.markers == new.markers)
+    is_same = old.digest == new.digest and not (is_unsent and _differ_unsent(old, new))
     return "library" if is_same else "host"
+
+
+def _differ_unsent(old: PartMarks | Mark, new: PartMarks | Mark) -> bool:
+    """Tell whether markers differ, or the form of a text."""
+    forms = [one.is_text if isinstance(one, Mark) else None for one in (old, new)]
+    return old.markers != new.markers or forms[0] != forms[1]
 
 
 def _marks_at(snapshot: Snapshot, place: Place) -> PartMarks | Mark | None:

@@ -82,8 +82,13 @@ class Mark(bytes):
 
     @property
     def markers(self) -> bytes:
-        """Digest of the markers in it, and of whether it was text content."""
-        return self[16:24]
+        """Digest of the markers in it."""
+        return self[16:23]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it was text content."""
+        return bool(self[23])
 
     @property
     def size_chars(self) -> int:
@@ -215,8 +220,8 @@ def _take_apart(plain: object, path: Path) -> Part:
 
 def mark_part(part: Part) -> PartMarks:
     """Mark a message or parameter."""
-    form = "text" if part.is_text else ""
-    return PartMarks(_mark(part.frame, ""), tuple(_mark(block, form) for block in part.blocks))
+    blocks = tuple(_mark(block, is_text=part.is_text) for block in part.blocks)
+    return PartMarks(_mark(part.frame, is_text=False), blocks)
 
 
 def without_markers(block: object) -> tuple[object, list[object]]:
@@ -260,14 +265,15 @@ def leaf_digest(path: Path, text: str) -> bytes:
     return xxhash.xxh3_64_digest(data)[:_LEAF_BYTES]
 
 
-def _mark(value: object, form: str) -> Mark:
+def _mark(value: object, *, is_text: bool) -> Mark:
     body, markers = without_markers(value)
     size_chars, digest = fingerprint([json_text(body)])
-    marker_text = json_text([form, markers]).encode("utf-8", "surrogatepass")
+    marker_text = json_text(markers).encode("utf-8", "surrogatepass")
     first = (leaf_digest(leaf.path, leaf.text) for leaf in islice(leaves(body), _MAX_LEAVES))
     return Mark(
         bytes.fromhex(digest)
-        + xxhash.xxh3_64_digest(marker_text)
+        + xxhash.xxh3_64_digest(marker_text)[:7]
+        + bytes([is_text])
         + size_chars.to_bytes(8, "big")
         + b"".join(first)
     )

@@ -117,6 +117,10 @@ class ContentReplacementState:
         """Return the decisions about one id, by fingerprint."""
         return MappingProxyType(self._table.get(tool_use_id, {}))
 
+    def is_decided(self, key: Key) -> bool:
+        """Tell whether there is a decision about one result."""
+        return self._table.decision(key, _UNDECIDED) is not _UNDECIDED
+
     def decision(self, key: Key, default: _Default) -> str | _Default | None:
         """Return the decision about one result, or ``default`` if there is none."""
         return self._table.decision(key, default)
@@ -127,15 +131,14 @@ class ContentReplacementState:
 
     def may_know(self, tool_use_id: str, size_chars: int) -> bool:
         """Tell whether a result may be decided already, or be a replacement itself."""
-        return (
-            tool_use_id in self._table
-            or size_chars in self._by_length
-            or tool_use_id in self._unapplied
-        )
+        if tool_use_id in self._table or size_chars in self._by_length:
+            return True
+        # Nearly always there is nothing to look for.
+        return tool_use_id in self._unapplied if self._unapplied else False
 
     def decide(self, key: Key, replacement: str | None) -> None:
         """Take a decision over; one about the same result stands before it."""
-        if self.decision(key, _UNDECIDED) is _UNDECIDED:
+        if not self.is_decided(key):
             self.decide_all([(key, replacement)])
 
     def decide_all(self, decisions: Iterable[tuple[Key, str | None]], *kept: Iterable[Key]) -> None:
@@ -143,7 +146,7 @@ class ContentReplacementState:
         self._changes += 1
         new: dict[Key, str | None] = {}
         for key, replacement in decisions:
-            if self.decision(key, _UNDECIDED) is _UNDECIDED:
+            if not self.is_decided(key):
                 new.setdefault(key, replacement)
         # First: if this is interrupted, whoever decides again finds nothing left to note.
         for key, replacement in new.items():
@@ -232,9 +235,7 @@ class ContentReplacementState:
         missing = {
             key: replacement
             for key, replacement in parent.decisions.items()
-            if replacement is not None
-            and key.tool_use_id in open_ids
-            and self.decision(key, _UNDECIDED) is _UNDECIDED
+            if replacement is not None and key.tool_use_id in open_ids and not self.is_decided(key)
         }
         for key, replacement in missing.items():
             if parent.is_cleared(key):

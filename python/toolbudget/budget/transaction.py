@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.budget.storing import StoreOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from toolbudget._core.pure import Key, Plan
     from toolbudget.budget.report import Failure
@@ -63,8 +64,7 @@ class Transaction:
         """Results that the plan decided to keep; a key is made for each when they are looked at."""
         return self.plan.kept
 
-    def decisions(self) -> Iterator[tuple[Key, str | None]]:
-        """Yield every decision that was taken, as it is to enter the state and the record."""
-        yield from self.taken
-        yield from ((key, None) for key in self.kept)
-        yield from ((key, None) for key in self.failed)
+    def decisions(self) -> Sequence[tuple[Key, str | None]]:
+        """Return every decision that was taken, as it is to enter the state and the record."""
+        kept = [*zip(self.kept, repeat(None)), *zip(self.failed, repeat(None))]
+        return [*self.taken, *kept]

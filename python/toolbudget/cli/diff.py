@@ -73,7 +73,7 @@ def command(*, path_a: str, path_b: str, as_json: bool) -> int:
 def _report(before: Side, now: Side) -> DiffReport:
     comparison = compare(before.snapshot, now.snapshot)
     kept_tokens, lost_tokens = token_counts(comparison)
-    place = comparison.place or comparison.marker_place
+    place = comparison.first_place
     found = _difference(comparison, before, now)
     return DiffReport(
         kind=kind_of(comparison),

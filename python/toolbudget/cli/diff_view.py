@@ -88,8 +88,8 @@ class DiffReport:
 
     @property
     def begins(self) -> bool:
-        """Whether B begins with all of A; markers may have moved."""
-        return self.kind in {"extended", "cache_control"}
+        """Whether B begins with all of A; markers may have moved, texts have another form."""
+        return self.kind in {"extended", "cache_control", "form"}
 
     def to_json(self) -> dict[str, object]:
         """Return the report as the object that ``--json`` prints."""
@@ -128,6 +128,8 @@ def _lines(report: DiffReport) -> Iterator[str]:
         )
     if report.has_moved_markers:
         yield _labelled("Markers", "cache_control has moved" + _marker_place(report))
+    if report.kind == "form":
+        yield _labelled("Form", f"text in one and a list of it in the other, in {_place(report)}")
     if not report.begins:
         yield from _side_lines("A", before)
         yield from _side_lines("B", now)

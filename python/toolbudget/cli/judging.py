@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from toolbudget import _core as core
-from toolbudget._core.pure import Change
+from toolbudget._core.pure import Change, Key
 from toolbudget._core.pure.shape import text_parts
 from toolbudget.cli.window import block_at
 
@@ -226,8 +226,11 @@ class Judge:
             )
 
     def _was_decided(self, candidate: Candidate) -> bool:
-        decided = self._earlier.decisions_about(candidate.tool_use_id)
-        return bool(decided) and core.fingerprint(candidate.parts) in decided
+        if not self._earlier.has_id(candidate.tool_use_id):
+            return False
+        return self._earlier.is_decided(
+            Key(candidate.tool_use_id, core.fingerprint(candidate.parts))
+        )
 
     def _note_kept(self, candidate: Candidate) -> None:
         if candidate.is_exempt:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolbudget._core.pure.replacement import format_size
 from toolbudget.cli.context_plot import require_library, without_extras
 from toolbudget.cli.report_table import by_size, tools_by_chars
-from toolbudget.cli.report_view import percent
+from toolbudget.cli.report_view import other_format_note, percent
 from toolbudget.cli.wording import count, grouped, printable
 
 if TYPE_CHECKING:
@@ -180,6 +180,8 @@ def _largest(sums: ReportSums) -> Iterable[str]:
 
 
 def _problems(sums: ReportSums) -> Iterable[str]:
+    if sums.other_format_messages:
+        yield _quiet(f"{other_format_note(sums)}.")
     if sums.malformed:
         yield _quiet(f"{count(sums.malformed, 'line')} could not be read as a record.")
     if sums.unreadable:

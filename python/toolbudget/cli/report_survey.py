@@ -19,6 +19,7 @@ from toolbudget.cli.report_prefix import PrefixReader, PrefixSums
 from toolbudget.cli.source import Record
 from toolbudget.cli.window import cut_windows
 from toolbudget.limits import BUILT_IN_DECLARED_LIMITS, Limits
+from toolbudget.messages.other_formats import is_of_another_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +77,8 @@ class ReportSums:
         input_bytes: Their bytes.
         malformed: Lines that are no JSON object.
         tools: By the name of the tool; ``None`` for results whose call is not there.
+        other_format_messages: Messages of another wire format with a call or a result, which
+            nothing else here counts.
         skipped: Results that are no text, by reason.
         message_sizes: How many API messages have results of a size in each bucket, summed.
         messages: API messages with text results.
@@ -90,6 +93,7 @@ class ReportSums:
     transcripts: int = 0
     input_bytes: int = 0
     malformed: int = 0
+    other_format_messages: int = 0
     tools: dict[str | None, ToolSums] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     message_sizes: Counter[int] = field(default_factory=Counter)
@@ -142,6 +146,7 @@ class ReportSums:
             overview.add(record)
             if isinstance(record, Record):
                 prefix.add(record)
+                self.other_format_messages += is_of_another_format(record.value)
         refuse_without_records(path, overview.records, overview.malformed)
         prefix.finish()
         self.malformed += overview.malformed_count

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
+from toolbudget.limits import PREVIEW_SIZE_BYTES
+
 if TYPE_CHECKING:
     from collections import Counter
 
@@ -36,13 +38,15 @@ def to_json(sums: ReportSums) -> dict[str, object]:
 
     Keys: ``transcripts``, ``input_bytes``, ``malformed``, ``unreadable`` (``path``, ``problem``);
     ``results``, ``chars``, ``estimated_tokens`` of all tools; ``messages`` with text results,
-    ``messages_over`` the default limit; ``skipped``, results that are not text, by reason;
+    ``messages_over`` the default limit; ``other_format_messages``, which are not counted, as those
+    of OpenAI; ``skipped``, results that are not text, by reason;
     ``references`` that stand in the transcripts already; ``tools``, of each ``tool`` (null without
     its call), ``results``, ``chars``, ``estimated_tokens``, ``largest_chars``, ``sizes``;
     ``sizes`` and ``message_sizes``, lists of ``below_chars`` and ``count``; ``largest``, of each
     ``chars``, ``path``, ``position``, ``tool_use_id``, ``tool``; ``limits``, for each pair
     ``max_result_chars``, ``max_message_chars``, ``gated``, ``budgeted``, ``chars_after``,
-    ``chars_saved``, ``estimated_tokens_saved``, ``messages_over``; ``prefix`` with ``requests``,
+    ``chars_saved``, ``estimated_tokens_saved``, ``messages_over``, reckoned with previews of
+    ``preview_bytes``; ``prefix`` with ``requests``,
     ``kept``, ``lost_tokens``, ``compactions``.
     """
     return {
@@ -55,6 +59,7 @@ def to_json(sums: ReportSums) -> dict[str, object]:
         "estimated_tokens": sums.estimated_tokens,
         "messages": sums.messages,
         "messages_over": sums.messages_over,
+        "other_format_messages": sums.other_format_messages,
         "skipped": dict(sums.skipped),
         "references": sums.references,
         "tools": [
@@ -74,6 +79,7 @@ def to_json(sums: ReportSums) -> dict[str, object]:
             for large in sums.largest
         ],
         "limits": [_limits_json(sums, *item) for item in sums.limits.outcomes.items()],
+        "preview_bytes": PREVIEW_SIZE_BYTES,
         "prefix": {
             "requests": sums.prefix.requests,
             "kept": sums.prefix.kept,

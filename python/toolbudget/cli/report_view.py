@@ -13,6 +13,7 @@ from toolbudget.cli.failure import with_path
 from toolbudget.cli.report_table import by_size, tools_by_chars
 from toolbudget.cli.sessions_view import console
 from toolbudget.cli.wording import count, grouped, printable, shorten
+from toolbudget.limits import PREVIEW_SIZE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolbudget.cli.report_survey import ReportSums
 
-__all__ = ["percent", "show_report"]
+__all__ = ["other_format_note", "percent", "show_report"]
 
 _MAX_TOOLS: Final = 12
 _MAX_LARGEST: Final = 8
@@ -48,6 +49,12 @@ def percent(part: float, whole: float) -> str:
     return "<1 %" if share < 1 else f"{share:.0f} %"
 
 
+def other_format_note(sums: ReportSums) -> str:
+    """Say that there are messages whose results no number is about."""
+    found = count(sums.other_format_messages, "message")
+    return f"Not counted: results in {found} of another wire format, such as OpenAI's"
+
+
 def show_report(sums: ReportSums) -> None:
     """Print the report: sums, tools, sizes, limits, the largest results, the prefix."""
     out = console()
@@ -57,6 +64,8 @@ def show_report(sums: ReportSums) -> None:
     in_messages = f"in {count(sums.messages, 'message')}"
     results = f"{count(sums.results, 'text result')} {in_messages}"
     _line(out, f"{results}, {count(sums.chars, 'character')}, {tokens}")
+    if sums.other_format_messages:
+        _line(out, other_format_note(sums), "yellow")
     _tools(out, sums)
     _sizes(out, sums)
     _limits(out, sums)
@@ -115,6 +124,9 @@ def _limits(out: Console, sums: ReportSums) -> None:
             grouped(outcome.messages_over),
         )
     _line(out, "What limits would have done, in characters", "bold")
+    _line(
+        out, f"with previews of {grouped(PREVIEW_SIZE_BYTES)} bytes, the most of any style", "dim"
+    )
     out.print(table)
 
 

@@ -6,8 +6,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolbudget.budget.context_edits import ContextEdit, span_digest
+from toolbudget.messages.other_formats import refuse_other_formats
 from toolbudget.pipeline.host_form import host_message, is_instruction, stands_in
-from toolbudget.pipeline.other_formats import refuse_other_formats
 from toolbudget.pipeline.replay import last_answer_digest
 from toolbudget.pipeline.validity import check_stage_result
 

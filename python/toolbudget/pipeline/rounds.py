@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolbudget._core.pure.shape import field, is_mapping, read_message, text_field
 from toolbudget.budget.clearing import OldResult
 from toolbudget.errors import InvalidMessageError
+from toolbudget.messages.other_formats import refuse_other_formats
 from toolbudget.messages.plain import clone
 from toolbudget.pipeline.difference import starts_among
-from toolbudget.pipeline.other_formats import refuse_other_formats
 from toolbudget.pipeline.validity import halves
 
 if TYPE_CHECKING:

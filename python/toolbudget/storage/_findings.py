@@ -92,9 +92,8 @@ KINDS: Final = {
             "warning",
             "stored result is not here, and the model was shown another place",
             "stored results are not here, and the model was shown another place",
-            "The host has a store of its own, or the session was moved without its files.",
-            "If it was moved, move its tool-results folder too; with a store of the host's own"
-            " this is as it should be.",
+            "The session was moved without its files, or they were removed.",
+            "If it was moved, move its tool-results folder too.",
         ),
         Kind(
             "no-records",
@@ -235,6 +234,14 @@ KINDS: Final = {
             "records of another program are about another session or agent",
             "They are not applied.",
             "Nothing to do.",
+        ),
+        Kind(
+            "stored-elsewhere",
+            "note",
+            "stored result is in another place that the model was shown",
+            "stored results are in other places that the model was shown",
+            "The host has a store of its own; doctor does not look into it.",
+            "Nothing to do, unless the host has no such store: then the files are lost.",
         ),
         Kind(
             "moved-path",

@@ -33,6 +33,7 @@ _SHOWN_PATH: Final = re.compile(
     r"(?:Output too large \([^)\n]*\)|Old tool result cleared)\. "
     r"Full output saved to: ([^\n]+)(?:\n|$)"
 )
+_SEPARATOR: Final = re.compile(r"[/\\]")
 _CHUNK_BYTES: Final = 1024 * 1024
 _MAX_SHOWN_CHARS: Final = 1024
 _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
@@ -48,9 +49,11 @@ class Reference:
         digests: The digests that were recorded for it; normally one.
         tool_use_id: The first result that refers to it.
         is_shown_here: Whether the model was shown its place in that session.
+        is_elsewhere: Whether the model was shown it in a folder of another kind, as a store of the
+            host's own has them.
     """
 
-    __slots__ = ("digests", "is_shown_here", "name", "session", "tool_use_id")
+    __slots__ = ("digests", "is_elsewhere", "is_shown_here", "name", "session", "tool_use_id")
 
     def __init__(self, name: str, session: str, tool_use_id: str) -> None:
         self.name = name
@@ -58,6 +61,7 @@ class Reference:
         self.tool_use_id = tool_use_id
         self.digests: set[str] = set()
         self.is_shown_here = False
+        self.is_elsewhere = False
 
 
 class ReferenceBook:
@@ -109,6 +113,7 @@ class ReferenceBook:
         shown = _shown_path(entry.replacement)
         path = str(self._place.root / session / RESULTS_NAME / entry.file)
         reference.is_shown_here |= shown in {None, path}
+        reference.is_elsewhere |= _is_of_another_store(shown, entry.file)
         if shown not in {None, path}:
             self._collector.add("moved-path", item._replace(detail=shown[:_MAX_SHOWN_CHARS]))
 
@@ -117,8 +122,12 @@ class ReferenceBook:
         for entry in entries if isinstance(entries, list) else ():
             name = entry.get("file") if isinstance(entry, dict) else None
             if isinstance(name, str) and not STORED_NAME.fullmatch(name):
+                replacement = entry.get("replacement")
+                shown = _shown_path(replacement) if isinstance(replacement, str) else None
+                is_theirs = _is_of_another_store(shown, name)
+                code = "stored-elsewhere" if is_theirs else "unusable-file-name"
                 detail = repr(name[:_MAX_SHOWN_CHARS])
-                self._collector.add("unusable-file-name", where._replace(detail=detail))
+                self._collector.add(code, where._replace(detail=detail))
 
 
 class ReferenceCheck:
@@ -140,7 +149,8 @@ class ReferenceCheck:
     ) -> None:
         self.checked_files = 0
         self.checked_bytes = 0
-        self._not_here: list[Item] = []
+        self._not_here: list[tuple[Item, bool]] = []
+        self._has_folder = False
         self._place = place
         self._files = files
         self._collector = collector
@@ -160,13 +170,18 @@ class ReferenceCheck:
         if reference.is_shown_here:
             self._collector.add("missing-file", item)
         else:
-            self._not_here.append(item)
+            self._not_here.append((item, reference.is_elsewhere))
 
     def finish(self) -> None:
         """Judge what is missing and was shown elsewhere, once it is known what else is here."""
         # If some files were moved here, the others should have been too.
-        code = "missing-file" if self.checked_files else "missing-elsewhere"
-        for item in self._not_here:
+        for item, is_elsewhere in self._not_here:
+            if self.checked_files:
+                code = "missing-file"
+            elif is_elsewhere and not self._has_folder:
+                code = "stored-elsewhere"
+            else:
+                code = "missing-elsewhere"
             self._collector.add(code, item)
 
     def _check_bytes(self, reference: Reference, item: Item) -> bool:
@@ -178,6 +193,7 @@ class ReferenceCheck:
             if error.errno in _NO_FOLDER:
                 return False
             raise
+        self._has_folder = True
         try:
             entry = self._files.look(reference.name, parent=directory)
             if entry.kind == "file":
@@ -211,6 +227,14 @@ class ReferenceCheck:
             self._collector.add(
                 "wrong-bytes", item._replace(detail=f"{detail} {', '.join(differing[:2])}")
             )
+
+
+def _is_of_another_store(shown: str | None, name: str) -> bool:
+    """Tell whether the model was shown a name in a place where a session keeps no results."""
+    if shown is None or name in {"", ".", ".."}:
+        return False
+    *folders, last = _SEPARATOR.split(shown)
+    return last == name and folders[-1:] != [RESULTS_NAME]
 
 
 def _shown_path(replacement: str) -> str | None:

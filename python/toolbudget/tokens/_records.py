@@ -13,6 +13,7 @@ from toolbudget._core.pure.shape import (
     read_message,
     text_field,
 )
+from toolbudget.messages.other_formats import content_with_other_parts
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -53,7 +54,10 @@ class Entry(NamedTuple):
 
     chain: Chain
     role: str | None
-    """``user``, ``assistant``, ``system``, or ``None`` for the mark of a compaction."""
+    """``user``, ``assistant``, ``system``, or ``None`` for the mark of a compaction.
+
+    A tool message of another wire format counts as ``system``: it is of neither side.
+    """
     content: object = None
     response_id: str | None = None
     """The ``message.id`` of an assistant message; what a host calls its own ones is no such."""
@@ -89,10 +93,11 @@ def read_entry(element: object, index: int) -> Entry | None:
     message = read_message(element, index)
     if message is None:
         return _read_other(element)
+    content = content_with_other_parts(element, message.content)
     if message.role != "assistant":
-        return Entry(message.chain, message.role, message.content)
+        return Entry(message.chain, message.role, content)
     usage = field(field(element, "message"), "usage") or field(element, "usage")
-    return Entry(message.chain, message.role, message.content, message.id, usage)
+    return Entry(message.chain, message.role, content, message.id, usage)
 
 
 def entries_from_the_end(messages: Sequence[object]) -> Iterator[Entry]:
@@ -160,6 +165,9 @@ def _read_quickly(record: dict[str, object]) -> Entry | None:
 def _read_other(element: object) -> Entry | None:
     if text_field(element, "role") == "system":  # in the list of a request it may stand in between
         return Entry(MAIN_CHAIN, "system", field(element, "content"))
+    content = content_with_other_parts(element, None)
+    if content is not None:
+        return Entry(MAIN_CHAIN, "system", content)
     if text_field(element, "subtype") != "compact_boundary" or not is_mapping(element):
         return None
     is_sidechain = field(element, "isSidechain") is True

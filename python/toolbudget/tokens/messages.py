@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from toolbudget._core.pure.shape import check_sequence, field, plain_text, read_message, text_field
+from toolbudget.messages.other_formats import content_with_other_parts
 from toolbudget.tokens.estimate import estimate_tokens, rough_token_count_estimation
 
 __all__ = [
@@ -26,13 +27,24 @@ MEDIA_BLOCK_TOKENS: Final = 2_000
 Piece: TypeAlias = str | int
 """A text, or the tokens of what has none."""
 
-_MEDIA: Final = frozenset({"image", "document"})
+# The last four are those of other wire formats.
+_MEDIA: Final = frozenset(
+    {"image", "document", "image_url", "input_image", "input_file", "input_audio"}
+)
+# By which a part of a message that has no type tells that it holds media.
+_MEDIA_FIELDS: Final = ("inlineData", "inline_data", "fileData", "file_data")
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _RESULT: Final = "tool_result"
 # No provider nests results; what stands deeper than this has been made to end the reader.
 _MAX_DEPTH: Final = 50
 # Blocks of which one field is what the model reads.
-_TEXT_FIELDS: Final = {"text": "text", "thinking": "thinking", "redacted_thinking": "data"}
+_TEXT_FIELDS: Final = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "thinking": "thinking",
+    "redacted_thinking": "data",
+}
 
 
 def rough_token_count_estimation_for_messages(messages: Sequence[object]) -> int:
@@ -40,7 +52,8 @@ def rough_token_count_estimation_for_messages(messages: Sequence[object]) -> int
 
     Counted are texts, thinking, the name and the input (as JSON) of calls, and what is in results,
     each rounded half up. An image or a document counts as :data:`MEDIA_BLOCK_TOKENS`. A block of
-    another kind counts as its JSON.
+    another kind counts as its JSON. Calls and results of other wire formats count as well: tool
+    messages, ``tool_calls``, ``parts``, items with a ``call_id``.
 
     Args:
         messages: Messages or transcript records, dicts or SDK objects. Records that hold no message
@@ -90,9 +103,11 @@ def _pieces_of_messages(messages: Sequence[object]) -> Iterator[Piece]:
     for index, element in enumerate(check_sequence(messages)):
         message = read_message(element, index)
         if message is not None:
-            yield from pieces_of_content(message.content)
-        elif text_field(element, "role") == "system":
-            yield from pieces_of_content(field(element, "content"))
+            content = message.content
+        else:
+            is_system = text_field(element, "role") == "system"
+            content = field(element, "content") if is_system else None
+        yield from pieces_of_content(content_with_other_parts(element, content))
 
 
 def pieces_of_content(content: object, depth: int = 0) -> Iterator[Piece]:
@@ -115,7 +130,7 @@ def pieces_of_block(block: object, depth: int = 0) -> Iterator[Piece]:
     text = text_field(block, _TEXT_FIELDS[kind]) if kind in _TEXT_FIELDS else plain_text(block)
     if text is not None:
         yield text
-    elif kind in _MEDIA:
+    elif kind in _MEDIA or (not kind and any(field(block, name) for name in _MEDIA_FIELDS)):
         yield MEDIA_BLOCK_TOKENS
     elif kind in _CALLS:
         yield from pieces_of_json(field(block, "input"), before=text_field(block, "name") or "")

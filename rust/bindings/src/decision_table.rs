@@ -105,13 +105,11 @@ impl DecisionTable {
         guarded(py, || {
             let classes = Classes::get(py)?;
             let list = PyList::empty(py);
-            for (tool_use_id, decisions) in self.taken_out(py) {
-                for decided in decisions {
-                    let fingerprint = decided.mark.to_object(py, classes)?;
-                    let fields = (&tool_use_id, fingerprint).into_pyobject(py)?;
-                    let key = classes.named_tuple(&classes.key, &fields)?;
-                    list.append((key, decided.replacement))?;
-                }
+            for (tool_use_id, decided) in self.taken_out(py) {
+                let fingerprint = decided.mark.to_object(py, classes)?;
+                let fields = (tool_use_id, fingerprint).into_pyobject(py)?;
+                let key = classes.named_tuple(&classes.key, &fields)?;
+                list.append((key, decided.replacement))?;
             }
             Ok(list)
         })
@@ -153,10 +151,7 @@ impl DecisionTable {
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        guarded(py, || {
-            let entries = self.taken_out(py);
-            PyList::new(py, entries.into_iter().map(|(tool_use_id, _)| tool_use_id))?.try_iter()
-        })
+        guarded(py, || PyList::new(py, self.ids(py))?.try_iter())
     }
 
     fn __len__(&self) -> usize {
@@ -255,7 +250,10 @@ impl DecisionTable {
             return Ok(None);
         };
         let plain = PyText::new(plain)?;
-        let found = self.lock().of_id(&plain).map(|found| taken_out(found, py));
+        let found = self.lock().of_id(&plain).map(|found| {
+            let copies = found.map(|decided| decided.clone_ref(py));
+            copies.collect::<Vec<_>>()
+        });
         let Some(found) = found else {
             return Ok(None);
         };
@@ -266,17 +264,20 @@ impl DecisionTable {
         Ok(Some(dict))
     }
 
-    fn taken_out(&self, py: Python<'_>) -> Vec<(Py<PyString>, Vec<Decided>)> {
+    /// Every decision with its id.
+    fn taken_out(&self, py: Python<'_>) -> Vec<(Py<PyString>, Decided)> {
         let decisions = self.lock();
-        let entries = decisions.iter();
-        entries
-            .map(|(tool_use_id, of_id)| (tool_use_id.clone_ref(py), taken_out(of_id, py)))
-            .collect()
+        let all = decisions.iter().flat_map(|(tool_use_id, of_id)| {
+            of_id.map(|decided| (tool_use_id.clone_ref(py), decided.clone_ref(py)))
+        });
+        all.collect()
     }
-}
 
-fn taken_out<'a>(decisions: impl Iterator<Item = &'a Decided>, py: Python<'_>) -> Vec<Decided> {
-    decisions.map(|decided| decided.clone_ref(py)).collect()
+    fn ids(&self, py: Python<'_>) -> Vec<Py<PyString>> {
+        let decisions = self.lock();
+        let ids = decisions.iter().map(|(tool_use_id, _)| tool_use_id);
+        ids.map(|tool_use_id| tool_use_id.clone_ref(py)).collect()
+    }
 }
 
 fn view<'py>(table: &Bound<'py, DecisionTable>, class: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -185,6 +185,20 @@ def test_moved_markers_do_not_break_the_prefix(before: object, now: object) -> N
     assert "cache_control moved at message 1, block 0" in str(finding)
 
 
+def test_another_form_of_a_text_is_no_marker() -> None:
+    """Nothing but the form has changed: it is told as that, with who changed it."""
+    plain = {"role": "user", "content": "a"}
+    for before, now in ((plain, user(text("a"))), (user(text("a")), plain)):
+        finding = find([A, before], [A, now, B])
+        assert (finding.kind, finding.message_index, finding.is_intact) == ("form", 1, True)
+        assert (finding.changed_by, finding.has_moved_markers) == ("host", False)
+        assert "text has another form at message 1, block 0" in str(finding)
+        assert find([A, before, C], [A, now, D]).kind == "changed"
+    marked = [user(text("b", cache_control=EPHEMERAL)), plain]
+    finding = find(marked, [user(text("b")), user(text("a"))])
+    assert (finding.kind, finding.message_index) == ("cache_control", 0)
+
+
 def test_a_real_change_outranks_a_moved_marker() -> None:
     """A change behind a moved marker is the finding; that a marker moved is noted."""
     before = [user(text("a", cache_control=EPHEMERAL)), B, C]

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import copy
 import json
-from typing import Any
+import pickle
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,9 @@ from toolbudget import (
     create_content_replacement_state,
     reconstruct_content_replacement_state,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HUGE = 210_000 * "a"
 LIMIT = 3_000
@@ -180,6 +185,30 @@ def test_equality_is_by_decisions() -> None:
     assert first != dict(first.decisions)
     with pytest.raises(TypeError):
         hash(first)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])  # noqa: S301 - ours
+def test_a_state_can_be_copied_and_pickled(
+    copied: Callable[[ContentReplacementState], ContentReplacementState],
+) -> None:
+    """D3: hosts keep it beside their own state, and it goes on separately."""
+    state = state_after(("t1", "one"), ("t2", 5_000 * "x"), ("t1", "other text"))
+    other = copied(state)
+    assert other == state
+    assert other.to_json() == state.to_json()
+    other.decide(next(iter(state_after(("t3", "one")).decisions)), None)
+    assert other != state
+
+
+def test_what_may_be_known_is_told_by_id_or_length() -> None:
+    """E: a result that was met, or is as long as a replacement, is looked at closely."""
+    state = state_after(("t1", "one"), ("t2", 5_000 * "x"))
+    [length] = {len(text) for text in state.replacements.values()}
+    assert state.may_know("t1", 7)
+    assert state.may_know("new", length)
+    assert not state.may_know("new", 7)
+    state.expect("new", "short")
+    assert state.may_know("new", 7)
 
 
 def test_a_representation_shows_counts_only() -> None:

@@ -143,6 +143,21 @@ def test_a_moved_marker_is_no_difference(diff: Callable[..., Ran]) -> None:
     assert diff(marked, MESSAGES, "--json").report["kind"] == "cache_control"
 
 
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_another_form_of_a_text_is_no_marker(diff: Callable[..., Ran], *, is_swapped: bool) -> None:
+    """A text and a list of one block are the same to the provider; there is no marker at all."""
+    other = copy.deepcopy(MESSAGES)
+    other[0]["content"] = [{"type": "text", "text": "go"}]
+    sides = (other, MESSAGES) if is_swapped else (MESSAGES, other)
+    ran = diff(*sides)
+    assert ran.code == 0
+    assert "cache_control" not in ran.out
+    assert "text in one and a list of it in the other, in message 0, block 0" in ran.out
+    report = diff(*sides, "--json").report
+    assert (report["kind"], report["begins_with_all"]) == ("form", True)
+    assert (report["has_moved_markers"], report["message_index"]) == (False, 0)
+
+
 def test_sessions_are_compared_by_their_messages(diff: Callable[..., Ran]) -> None:
     """Other records and the envelope do not count; the line and the byte in the file are named."""
     text = {"type": "text", "text": "x"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import gzip
+import html
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 import pytest
 
@@ -21,7 +22,9 @@ from tests.builders import call, res
 from tests.layer.cli.talk import said, used
 from tests.layer.cli.transcripts import assistant, to_lines, user, write
 from tests.layer.storage.faulty import FaultyFiles
+from toolbudget import build_replacement
 from toolbudget.cli.report_inputs import find_transcripts
+from toolbudget.limits import PreviewStyle
 from toolbudget.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -75,6 +78,39 @@ def test_sums_are_those_of_the_texts(report: Callable[..., Any]) -> None:
     assert (told["results"], told["messages"]) == (6, 2)
     assert [large["chars"] for large in told["largest"]][:2] == [300_000, 90_000]
     assert told["largest"][0]["position"] == 4
+
+
+OPENAI: Final = [
+    {"role": "user", "content": "Read it."},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function"}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "x" * 90_000},
+]
+
+
+def test_results_of_another_format_are_not_passed_over_in_silence(
+    report: Callable[..., Any], run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """A number of zero results would be taken for the truth."""
+    assert report(TALK)["other_format_messages"] == 0
+    told = report(TALK, OPENAI)
+    assert (told["results"], told["other_format_messages"]) == (6, 2)
+    page = tmp_path / "page.html"
+    out = run("report", tmp_path / "in", "--html", page).out
+    note = "Not counted: results in 2 messages of another wire format, such as OpenAI's"
+    assert note in out
+    assert html.escape(note) in page.read_text()
+
+
+def test_previews_of_any_style_are_no_larger(report: Callable[..., Any]) -> None:
+    """What the table says is saved is the least that each style would save, but for its name."""
+    text = "".join(f"a line {number}\n" for number in range(9_000))
+    told = report([said("m1", used(0, 1, 1), call("t1", "Fetch")), user(res("t1", text))])
+    assert told["preview_bytes"] == 2_000
+    saved = next(one["chars_saved"] for one in told["limits"] if one["gated"])
+    path = "/" + "p" * 99
+    for style in get_args(PreviewStyle):
+        built = build_replacement(text, path, style=style)
+        assert len(text) - len(built) >= saved - 31
 
 
 def test_messages_of_several_transcripts_are_kept_apart(report: Callable[..., Any]) -> None:

@@ -4,14 +4,16 @@ import errno
 import os
 import socket
 import tracemalloc
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+import xxhash
 
-from tests.builders import files_below
+from tests.builders import files_below, gate, res
 from tests.layer.storage.faulty import FaultyFiles
 from tests.layer.storage.inspected import TEXT, codes, items, record_of, report_of, store
-from toolbudget import DirectoryStore
+from toolbudget import DirectoryStore, Session, StoredResult
 from toolbudget.storage import _findings
 from toolbudget.storage._files import POSIX, PosixFileSystem
 from toolbudget.storage.inspection import (
@@ -23,8 +25,6 @@ from toolbudget.storage.record_log import RecordLog
 from toolbudget.storage.records import encode_record, header_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from toolbudget.storage._files import Entry, InspectableFileSystem
 
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
@@ -142,9 +142,41 @@ class TestStoredFiles:
         )
 
     def test_files_kept_elsewhere(self, tmp_path: Path) -> None:
-        """With a store of the host's own nothing is here; that is a warning, no loss."""
+        """With a store of the host's own nothing is here; that is as it should be."""
         append(tmp_path, record_of(tmp_path / "elsewhere" / "a.txt"))
+        report = report_of(tmp_path)
+        assert codes(report) == ["stored-elsewhere", "moved-path"]
+        assert report.is_healthy
+
+    def test_files_that_a_move_has_left_behind(self, tmp_path: Path) -> None:
+        """Whoever was shown a session's own folder misses the file, wherever that folder was."""
+        append(tmp_path, record_of(tmp_path / "old" / "s1" / "tool-results" / "a.txt"))
         assert codes(report_of(tmp_path)) == ["missing-elsewhere", "moved-path"]
+
+    def test_files_gone_from_the_folder_behind_a_mapped_path(self, tmp_path: Path) -> None:
+        """A session that has a folder of results has no store elsewhere."""
+        directory = store(tmp_path, "b")
+        (directory / "b.txt").unlink()
+        (tmp_path / "s1.jsonl").unlink()
+        append(tmp_path, record_of(tmp_path / "mapped" / "a.txt"))
+        assert codes(report_of(tmp_path)) == ["missing-elsewhere", "moved-path"]
+
+    @pytest.mark.parametrize("name", ["t1", "t1.txt", "a b.bin", "5f/../x"])
+    def test_a_store_of_the_hosts_own(self, tmp_path: Path, name: str) -> None:
+        """Whatever it calls its results: it is healthy, and doctor does not look for them."""
+
+        class OwnStore:
+            def put(self, tool_use_id: str, content: object) -> StoredResult:
+                text = str(content)
+                path = Path("bucket") / f"{tool_use_id}-{name}"
+                digest = xxhash.xxh3_128_hexdigest(text.encode())
+                return StoredResult(path, len(text), digest, shown_path=f"s3://{path}")
+
+        with Session.open(tmp_path, "s1", store=OwnStore(), durability="process") as session:
+            gate(session, res("call", "x" * 60_000))
+        report = report_of(tmp_path)
+        assert "stored-elsewhere" in codes(report)
+        assert report.is_healthy
 
     def test_a_file_that_was_left_behind_by_a_move(self, tmp_path: Path) -> None:
         """If other files of the session are at the new place, one that is not there is missing."""

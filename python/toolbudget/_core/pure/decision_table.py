@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from toolbudget._core.pure.decision import Key
@@ -21,8 +22,8 @@ _Default = TypeVar("_Default")
 class DecisionTable(Mapping[str, Mapping[Fingerprint, str | None]]):
     """What was decided about each id: by fingerprint its replacement, or ``None`` if it was kept.
 
-    The first decision about a result stands. What is handed out is a copy. Everything comes in the
-    order in which it was decided, by id; a comparison does not look at the order. Ids and
+    The first decision about a result stands. What is handed out cannot change it. Everything comes
+    in the order in which it was decided, by id; a comparison does not look at the order. Ids and
     replacements are held as plain texts, whatever a subclass overrides.
 
     Args:
@@ -138,7 +139,8 @@ class DecisionTable(Mapping[str, Mapping[Fingerprint, str | None]]):
         """
         if not isinstance(tool_use_id, str):
             raise KeyError(tool_use_id)
-        return dict(self._by_id[_plain(tool_use_id)])
+        # No copy: of an id that every call shares one would be made for each result.
+        return MappingProxyType(self._by_id[_plain(tool_use_id)])
 
     def __contains__(self, tool_use_id: object, /) -> bool:
         """Tell whether there are decisions about an id."""
