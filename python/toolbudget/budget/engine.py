@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from toolbudget import _core as core
@@ -19,7 +20,7 @@ from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.reapplying import reapply
 from toolbudget.budget.settings import check_body, check_text
-from toolbudget.budget.summary import report_of, summary_of
+from toolbudget.budget.summary import quiet_turn, report_of, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Fingerprint, Plan, PlanOptions
     from toolbudget.budget.clearing import OldResult
     from toolbudget.budget.context_edits import ContextEdit
-    from toolbudget.budget.history import HistoryMode
+    from toolbudget.budget.history import HistoryMode, Turn
     from toolbudget.budget.journal import Journal
     from toolbudget.budget.last_body import Output
     from toolbudget.budget.ledger import ContextLedger
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
     from toolbudget.budget.stored_files import StoredFile
-    from toolbudget.budget.summary import Summary
+    from toolbudget.budget.summary import QuietTurn, Summary
+    from toolbudget.budget.transaction import Transaction
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.result import StoredResult
@@ -218,7 +220,7 @@ class Engine(Exclusive):
             self._fill_gaps(messages)
             return reapply(self._journal, self.policy, messages)
 
-    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
+    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary | QuietTurn]:
         """Apply the budget to a message list."""
         started_s = time.perf_counter()
         journal = self._journal
@@ -226,21 +228,28 @@ class Engine(Exclusive):
         with self._deciding():
             turn = self._history.begin(messages)
 
-            def make_plan() -> Plan:
-                if self._parent_state is not None:
-                    self._fill_gaps(messages)
-                asked = self._with_rule(options) if self._keeps_history else options
-                return turn.plan(journal, asked, self._token(options))
-
-            done = journal.transact(make_plan, keeps_failed=True)
-            journal.fingerprints = done.plan.fingerprints
+            plan = self._plan(turn, options)
+            done: Transaction | None = None
+            if not journal.keep_at_once(plan):
+                make_plan = partial(self._plan, turn, options)
+                done = journal.transact(make_plan, keeps_failed=True, plan=plan)
+                plan = done.plan
+            journal.fingerprints = plan.fingerprints
             self._last.set_messages(*turn.looked_at())
             self._last_body = None
             self._keeps_history = False
-            output = turn.rewrite(changes_of(done.plan, done.outcome))
+            output = turn.rewrite(changes_of(plan, done.outcome) if done else plan.changes)
             self._history.keep(turn, self._token(options))
-            summary = summary_of(done, options, started_s=started_s, before=turn.sums)
-        return output, summary
+            before = turn.sums
+        if done is None:
+            return output, quiet_turn(plan, options, started_s=started_s, before=before)
+        return output, summary_of(done, options, started_s=started_s, before=before)
+
+    def _plan(self, turn: Turn, options: PlanOptions) -> Plan:
+        if self._parent_state is not None:
+            self._fill_gaps(turn.messages)
+        asked = self._with_rule(options) if self._keeps_history else options
+        return turn.plan(self._journal, asked, self._token(options))
 
     def mark_seen(self, messages: Sequence[Any]) -> EnforcementReport:
         """Keep whatever is undecided in a message list."""

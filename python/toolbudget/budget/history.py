@@ -11,7 +11,7 @@ from toolbudget.budget.taking import take, unchanged
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolbudget._core.pure import Change, Plan, PlanOptions, Sums
+    from toolbudget._core.pure import Change, Known, Plan, PlanOptions, Sums
     from toolbudget.budget.journal import Journal
 
 __all__ = ["HISTORY_MODES", "History", "HistoryMode", "Turn"]
@@ -29,9 +29,10 @@ class Turn:
         past: What need not be looked at, as long as the token stays equal.
         token: The one that the past was made with.
         rewritten: Each changed message that was looked at, followed by what it has become.
+        known: What was known to the turn before, as long as the token stays equal.
     """
 
-    __slots__ = ("_messages", "_part", "_past", "_token", "rewritten")
+    __slots__ = ("_part", "_past", "_token", "known", "messages", "rewritten")
 
     def __init__(
         self,
@@ -39,13 +40,15 @@ class Turn:
         past: core.Past | None,
         token: object,
         rewritten: list[object],
+        known: Known | None,
     ) -> None:
         """Begin with what is kept of the turn before."""
-        self._messages = messages
+        self.messages = messages
         self._part = messages
         self._past = past
         self._token = token
         self.rewritten = rewritten
+        self.known = known
 
     @property
     def sums(self) -> Sums:
@@ -58,16 +61,19 @@ class Turn:
         Raises:
             InvalidMessageError: The messages cannot be a message list.
         """
-        past, messages = self._past, self._messages
+        past, messages = self._past, self.messages
         if past is not None:
             if self._token == token and type(messages) is list:
-                known = journal.state.known(journal.fingerprints, is_part=True)
+                known = self.known
+                if known is None or known.fingerprints is not journal.fingerprints:
+                    known = journal.state.known(journal.fingerprints, is_part=True)
+                    self.known = known
                 planned = core.plan_rest(past, messages, known, options, self.rewritten)
                 if planned is not None:
                     plan, self._part = planned
                     return plan
             self._rewrite_anew(past)
-            self._past = None
+            self._past = self.known = None
         known = journal.state.known(journal.fingerprints)
         self._part = take(messages)
         return core.plan(self._part, known, options)
@@ -77,20 +83,19 @@ class Turn:
 
     def rewrite(self, changes: Sequence[Change]) -> list[Any]:
         """Return the whole output; a list in which nothing changes is the same object."""
-        output: Sequence[Any]
         part, past = self._part, self._past
+        output: Any = part
         if changes:
             output, self.rewritten = core.rewrite_again(part, changes, self.rewritten)
-        else:
-            output, self.rewritten = part, []
-        rest = cast("list[Any]", output)
-        joined = None if past is None else past.join(rest)
+        elif self.rewritten:
+            self.rewritten = []
+        joined = None if past is None else past.join(output)
         if joined is not None:
             return joined
         beginning: list[Any] = [] if past is None else past.inputs
         if output is part:
-            return unchanged(self._messages, part, beginning=beginning)
-        return [*beginning, *rest] if beginning else rest
+            return unchanged(self.messages, part, beginning=beginning)
+        return [*beginning, *output] if beginning else cast("list[Any]", output)
 
     def looked_at(self) -> tuple[Sequence[Any], int, Sequence[Any]]:
         """Return the past as a list, how many of its messages count, and what follows them.
@@ -125,6 +130,7 @@ class History:
         self.mode: Final = mode
         self._past: core.Past | None = None
         self._token: object = None
+        self._known: Known | None = None
         self._rewritten: list[object] = []
 
     def begin(self, messages: Sequence[Any]) -> Turn:
@@ -132,15 +138,16 @@ class History:
         past, self._past = self._past, None
         if self.mode == "append_only" and type(messages) is tuple:
             messages = list(messages)
-        return Turn(messages, past, self._token, self._rewritten)
+        return Turn(messages, past, self._token, self._rewritten, self._known)
 
     def keep(self, turn: Turn, token: object) -> None:
         """Take over what the next turn can use."""
         self._past = turn.next_past(token) if self.mode == "append_only" else None
+        self._known = turn.known if self._token == token else None
         self._token, self._rewritten = token, turn.rewritten
 
     def forget(self) -> None:
         """Let go of every message."""
         self._past = None
-        self._token = None
+        self._token = self._known = None
         self._rewritten = []

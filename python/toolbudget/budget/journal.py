@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from toolbudget import _core as core
-from toolbudget._core.pure import Fingerprint, Key, Plan
+from toolbudget._core.pure import Key, Plan
 from toolbudget.budget.ledger import ContextLedger
 from toolbudget.budget.lineage import record_lost_inheritance
-from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, why_unrecordable
+from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, key_of, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
 from toolbudget.budget.stored_files import StoredFile, StoredFiles
@@ -20,10 +21,9 @@ from toolbudget.storage.records import ContentReplacementRecord
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from toolbudget._core.pure import Choice, Fingerprints
+    from toolbudget._core.pure import Choice, Fingerprint, Fingerprints
     from toolbudget.budget.ledger import ContextChange
     from toolbudget.budget.recorder import Held, LockedLog, Recorder
-    from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
     from toolbudget.storage.store import ResultStore
@@ -86,12 +86,33 @@ class Journal:
             self._files.note(record.replacements, record.inherited_from or self.session_id)
             self.is_begun_by_parent |= record.is_ours and record.inherited_from is not None
             if record.is_ours and record.raw.get(SEEN) is True:
-                self._marked_seen.update(_key_of(entry) for entry in record.frozen)
+                self._marked_seen.update(key_of(entry) for entry in record.frozen)
         self.has_records |= found and not are_own
         return found
 
+    def keep_at_once(self, plan: Plan) -> bool:
+        """Carry out a plan if nothing is to be stored or recorded for it; tell whether it was.
+
+        Most turns of a session come to that. It is what :meth:`transact` would do with such a plan,
+        without the objects for all that it need not do.
+        """
+        if plan.choices or plan.adoptions or plan.redaction_failures:
+            return False
+        kept, recorder = plan.kept, self._recorder
+        if recorder is not None and (kept or recorder.unrecorded):
+            return False
+        if kept:
+            # A list of them all first: to make one may fail, and then none is decided.
+            self.state.decide_all(list(zip(kept, repeat(None))))
+        return True
+
     def transact(
-        self, make_plan: Callable[[], Plan], *, keeps_failed: bool, marks_seen: bool = False
+        self,
+        make_plan: Callable[[], Plan],
+        *,
+        keeps_failed: bool,
+        marks_seen: bool = False,
+        plan: Plan | None = None,
     ) -> Transaction:
         """Carry out a plan: store, record, then change the state.
 
@@ -101,12 +122,13 @@ class Journal:
             keeps_failed: A result that could not be stored is decided: kept. The gate decides
                 nothing about it.
             marks_seen: What is kept now is never withdrawn.
+            plan: The first plan, if it is made already.
 
         Raises:
             StoreError: With ``strict``: a text could not be stored.
             TranscriptError: With ``strict``: the decisions could not be recorded.
         """
-        transaction = Transaction(make_plan())
+        transaction = Transaction(make_plan() if plan is None else plan)
         if not keeps_failed:
             transaction.keeps_failed = False
             transaction.fix()
@@ -391,8 +413,3 @@ def _can_be_recorded(choice: Choice, transaction: Transaction) -> bool:
     shown_id = choice.key.tool_use_id[:SHOWN_ID_CHARS]
     transaction.failures.append(Failure("record", shown_id, TranscriptError(problem)))
     return False
-
-
-def _key_of(entry: Fingerprinted) -> Key:
-    tool_use_id, size_chars, text_hash = entry
-    return Key(tool_use_id, Fingerprint(size_chars, text_hash))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolbudget._threads import in_thread
 from toolbudget.budget.bodies import Bodies
 from toolbudget.budget.report import EnforcementReport
+from toolbudget.budget.summary import QuietTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -115,9 +116,11 @@ class Requests(Bodies):
         """
         self._engine.apply_records(records)
 
-    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
-        self._check_open()
+    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary | QuietTurn]:
+        if self._is_closed:
+            self._check_open()
         output, summary = self._engine.enforce(messages)
         if summary.failures or summary.newly_replaced or self._settings.on_event is not None:
-            self._announce(summary, "enforce")
+            told = summary.report() if isinstance(summary, QuietTurn) else summary
+            self._announce(told, "enforce")
         return output, summary
