@@ -9,7 +9,7 @@ from toolbudget import _core as core
 from toolbudget._core.pure import Key, Plan
 from toolbudget.budget.ledger import ContextLedger
 from toolbudget.budget.lineage import record_lost_inheritance
-from toolbudget.budget.recorder import SEEN, SHOWN_ID_CHARS, key_of, why_unrecordable
+from toolbudget.budget.recorder import SEEN, key_of, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
 from toolbudget.budget.stored_files import StoredFile, StoredFiles
@@ -134,7 +134,7 @@ class Journal:
             transaction.fix()
         recorder = self._recorder
         if not (transaction.plan.decides or (recorder and recorder.unrecorded)):
-            self._note_redaction(transaction)
+            transaction.note_redaction(strict=self._strict)
             return transaction
         if recorder is None:
             if self._lock is not None and transaction.plan.choices:
@@ -312,11 +312,11 @@ class Journal:
             )
 
     def _store(self, transaction: Transaction) -> None:
-        self._note_redaction(transaction)
+        transaction.note_redaction(strict=self._strict)
         choices = transaction.plan.choices
         kept: list[Choice] = []
         if self._recorder is not None:
-            kept = [choice for choice in choices if not _can_be_recorded(choice, transaction)]
+            kept = [choice for choice in choices if not transaction.can_be_recorded(choice)]
         if kept:
             too_long = set(map(id, kept))
             choices = [choice for choice in choices if id(choice) not in too_long]
@@ -325,17 +325,6 @@ class Journal:
             transaction.failures += transaction.outcome.failures
             transaction.outcome.kept += kept
             transaction.fix()
-        if self._strict and transaction.failures:
-            raise transaction.failures[0].error
-
-    def _note_redaction(self, transaction: Transaction) -> None:
-        if not transaction.plan.redaction_failures:
-            transaction.failures = []
-            return
-        transaction.failures = [
-            Failure("redact", tool_use_id, error)
-            for tool_use_id, error in transaction.plan.redaction_failures
-        ]
         if self._strict and transaction.failures:
             raise transaction.failures[0].error
 
@@ -404,12 +393,3 @@ class Journal:
         """Fingerprint a text; one of the last enforced list is not hashed again."""
         known = self.fingerprints.find(parts)
         return core.fingerprint(parts) if known is None else known
-
-
-def _can_be_recorded(choice: Choice, transaction: Transaction) -> bool:
-    problem = why_unrecordable(choice.key)
-    if problem is None:
-        return True
-    shown_id = choice.key.tool_use_id[:SHOWN_ID_CHARS]
-    transaction.failures.append(Failure("record", shown_id, TranscriptError(problem)))
-    return False

@@ -37,7 +37,12 @@ class Requests(Bodies):
             StoreError: With ``strict``, when storing failed.
             TranscriptError: With ``strict``, when recording failed.
         """
-        output, summary = self._enforce(messages)
+        # Without another call in between: it is the one that hosts make in every turn.
+        if self._is_closed:
+            self._check_open()
+        output, summary = self._engine.enforce(messages)
+        if type(summary) is not QuietTurn or self._settings.on_event is not None:
+            self._tell(summary)
         self._reports.set(summary)
         return output
 
@@ -117,10 +122,12 @@ class Requests(Bodies):
         self._engine.apply_records(records)
 
     def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary | QuietTurn]:
-        if self._is_closed:
-            self._check_open()
+        self._check_open()
         output, summary = self._engine.enforce(messages)
+        self._tell(summary)
+        return output, summary
+
+    def _tell(self, summary: Summary | QuietTurn) -> None:
         if summary.failures or summary.newly_replaced or self._settings.on_event is not None:
             told = summary.report() if isinstance(summary, QuietTurn) else summary
             self._announce(told, "enforce")
-        return output, summary

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.transaction import Transaction
     from toolbudget.storage.records import ContentReplacementRecord
 
-__all__ = ["NOTHING", "QuietTurn", "Summary", "quiet_turn", "report_of", "summary_of"]
+__all__ = ["NOTHING", "QuietTurn", "Summary", "empty_turn", "quiet_turn", "report_of", "summary_of"]
 
 
 # Of messages that were not looked at, if there are none.
@@ -91,6 +91,12 @@ def quiet_turn(plan: Plan, options: PlanOptions, *, started_s: float, before: Su
         elapsed_s,
         options,
     )
+
+
+def empty_turn(options: PlanOptions, *, started_s: float) -> QuietTurn:
+    """Sum up a turn without messages."""
+    elapsed_s = time.perf_counter() - started_s
+    return QuietTurn(_report_quiet_turn, NOTHING, (), 0, 0, {}, 0, 0, elapsed_s, options)
 
 
 def report_of(

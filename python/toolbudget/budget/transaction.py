@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
+from toolbudget.budget.recorder import SHOWN_ID_CHARS, why_unrecordable
+from toolbudget.budget.report import Failure
 from toolbudget.budget.storing import StoreOutcome
+from toolbudget.errors import TranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolbudget._core.pure import Key, Plan
-    from toolbudget.budget.report import Failure
+    from toolbudget._core.pure import Choice, Key, Plan
 
 __all__ = ["Transaction"]
 
@@ -58,6 +60,28 @@ class Transaction:
         if outcome.kept and self.keeps_failed:
             decisions += [(choice.key, None) for choice in outcome.kept]
         self._decisions = decisions
+
+    def note_redaction(self, *, strict: bool) -> None:
+        """Count what the ``redact`` hook could not handle as failures of the plan.
+
+        Raises:
+            Exception: With ``strict`` the first one.
+        """
+        self.failures = [
+            Failure("redact", tool_use_id, error)
+            for tool_use_id, error in self.plan.redaction_failures
+        ]
+        if strict and self.failures:
+            raise self.failures[0].error
+
+    def can_be_recorded(self, choice: Choice) -> bool:
+        """Tell whether a record can hold a choice; if not, that is a failure."""
+        problem = why_unrecordable(choice.key)
+        if problem is None:
+            return True
+        shown_id = choice.key.tool_use_id[:SHOWN_ID_CHARS]
+        self.failures.append(Failure("record", shown_id, TranscriptError(problem)))
+        return False
 
     def decisions(self) -> Sequence[tuple[Key, str | None]]:
         """Return every decision that was taken, as it is to enter the state and the record."""
