@@ -122,7 +122,7 @@ def _next_turn(messages: int) -> Goal:
         number="S",
         measure=f"next turn, verified, after {messages:,} messages: pure / native",
         group="next turn",
-        name=f"after {messages:,} messages",
+        name=f"after {messages:,} messages, woken",
         of=("pure", "native"),
         is_bound="at least",
         bound=6,
@@ -131,12 +131,15 @@ def _next_turn(messages: int) -> Goal:
     )
 
 
+# In microseconds S1 and S2 are about turns that follow each other in one process, as they were
+# measured when the goals were set. A process that slept has to fetch what it works with from memory
+# first; of those turns the ratio to the pure core counts, and the seconds stand in the table.
 def _append_only(messages: int, bound_us: float, prototype_us: float) -> Goal:
     return Goal(
         number="S1 S2",
-        measure=f"next turn, append_only, after {messages:,} messages",
-        group="next turn",
-        name=f"after {messages:,} messages",
+        measure=f"next turn, append_only, after {messages:,} messages, warm",
+        group="warm next turn",
+        name=f"after {messages:,} messages, warm",
         of="append_only",
         is_bound="at most",
         bound=bound_us * MICROSECOND,
@@ -146,12 +149,14 @@ def _append_only(messages: int, bound_us: float, prototype_us: float) -> Goal:
     )
 
 
-def _append_only_ratio(messages: int, bound: float, prototype: float) -> Goal:
+def _append_only_ratio(
+    messages: int, pace: Literal["warm", "woken"], bound: float, prototype: float
+) -> Goal:
     return Goal(
         number="S1 S2",
-        measure=f"next turn, append_only, after {messages:,} messages: pure / append_only",
-        group="next turn",
-        name=f"after {messages:,} messages",
+        measure=f"next turn, append_only, after {messages:,} messages, {pace}: pure / append_only",
+        group="warm next turn" if pace == "warm" else "next turn",
+        name=f"after {messages:,} messages, {pace}",
         of=("pure", "append_only"),
         is_bound="at least",
         bound=bound,
@@ -217,6 +222,7 @@ def _storing(number: str, count: str, way: Way, bound: float, prototype: float) 
 
 
 _DISTINCT_DICTS: Final = "copying dicts, replacement text"
+_PACES: Final[tuple[Literal["warm", "woken"], ...]] = ("warm", "woken")
 _KEPT: Final = "10 x 4,000, kept"
 _HALF: Final = "10 x 40,000, half replaced"
 _SMALL: Final = "10 x 400, kept"
@@ -237,8 +243,8 @@ GOALS: Final = (
     *(_next_turn(messages) for messages in (20, 200, 2_000, 20_000)),
     _append_only(2_000, 12, 7),
     _append_only(20_000, 120, 80),
-    _append_only_ratio(2_000, 250, 301),
-    _append_only_ratio(20_000, 300, 450),
+    *(_append_only_ratio(2_000, pace, 250, 301) for pace in _PACES),
+    *(_append_only_ratio(20_000, pace, 300, 450) for pace in _PACES),
     _bytes("J1", f"1 MB, {_KEPT}", ("loads", "again"), 9, 11.0),
     _bytes("J1", f"1 MB, {_KEPT}", ("pipeline", "again"), 15, 18.3),
     _bytes("J1", f"20 MB, {_KEPT}", ("loads", "again"), 18, 20),

@@ -74,8 +74,8 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("body of 10 x 400", "scan"): 5.4,
     ("body of 10 x 400", "repeat"): 0.22,
 }
-MOST_FOR_A_TURN: Final = 119_000
-MOST_FOR_A_MESSAGE: Final = 2.4
+MOST_FOR_A_TURN: Final = 77_500
+MOST_FOR_A_MESSAGE: Final = 2.34
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -98,6 +99,45 @@ def test_pasts_are_the_same(messages: list[Any], steps: list[int], limit: float)
     for step in steps:
         length += step
         assert_same(python.turn(messages[:length]), native.turn(messages[:length]))
+
+
+@given(
+    messages=message_lists(max_messages=16),
+    steps=st.lists(st.tuples(st.integers(0, 5), st.sampled_from(LIMITS)), min_size=2, max_size=8),
+)
+def test_options_are_those_of_the_call(messages: list[Any], steps: list[tuple[int, float]]) -> None:
+    """The same object as in the call before or another one: both cores take what they are given."""
+    python, native = (Host(_core.load(name), 50) for name in ("python", "native"))
+    made = {
+        (host.core, limit): plan_options(host.core, limit=limit)
+        for host in (python, native)
+        for limit in LIMITS
+    }
+    length = 0
+    for step, limit in steps:
+        length += step
+        for host in (python, native):
+            host.options = made[host.core, limit]
+        assert_same(python.turn(messages[:length]), native.turn(messages[:length]))
+
+
+class Options:
+    """Options of a host's own, which may change."""
+
+    def __init__(self, options: PlanOptions) -> None:
+        """Begin with those."""
+        for one in fields(options):
+            setattr(self, one.name, getattr(options, one.name))
+
+
+def test_options_that_change_are_read_anew(core: ModuleType) -> None:
+    """What is not the frozen class itself is taken as it is at each call."""
+    options: Any = Options(plan_options(core, limit=10**6))
+    past, messages = core.Past(), [ask("a1"), user(result("a1", LARGE))]
+    for limit, replaced in ((10**6, 0), (400, 1), (10**6, 0)):
+        options.limit = limit
+        plan, _ = core.plan_rest(past, messages, State().known(core), options, [])
+        assert len(plan.choices) == replaced
 
 
 def conversation(turns: int) -> list[Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolbudget.budget.engine import Engine
     from toolbudget.budget.report import EnforcementReport, Operation
     from toolbudget.budget.scope import PerCaller
-    from toolbudget.budget.summary import Summary
+    from toolbudget.budget.summary import QuietTurn, Summary
 
 __all__ = ["Bodies"]
 
@@ -39,7 +39,7 @@ class Bodies(Place):
 
     _engine: Engine
     _is_closed: bool
-    _reports: PerCaller[EnforcementReport | Summary | float]
+    _reports: PerCaller[EnforcementReport | Summary | QuietTurn | float]
 
     def enforce_json(self, body: bytes) -> bytes:
         r"""Apply the budget to a request body, a list of messages or the records of a transcript.

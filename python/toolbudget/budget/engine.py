@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from toolbudget import _core as core
@@ -17,9 +18,10 @@ from toolbudget.budget.gate import Verdict, judge_result, replace_block
 from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
+from toolbudget.budget.policy import RunningOptions
 from toolbudget.budget.reapplying import reapply
 from toolbudget.budget.settings import check_body, check_text
-from toolbudget.budget.summary import report_of, summary_of
+from toolbudget.budget.summary import NOTHING, empty_turn, quiet_turn, report_of, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Fingerprint, Plan, PlanOptions
     from toolbudget.budget.clearing import OldResult
     from toolbudget.budget.context_edits import ContextEdit
-    from toolbudget.budget.history import HistoryMode
+    from toolbudget.budget.history import HistoryMode, Turn
     from toolbudget.budget.journal import Journal
     from toolbudget.budget.last_body import Output
     from toolbudget.budget.ledger import ContextLedger
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from toolbudget.budget.report import EnforcementReport, Failure
     from toolbudget.budget.state import ContentReplacementState
     from toolbudget.budget.stored_files import StoredFile
-    from toolbudget.budget.summary import Summary
+    from toolbudget.budget.summary import QuietTurn, Summary
+    from toolbudget.budget.transaction import Transaction
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.result import StoredResult
@@ -80,9 +83,7 @@ class Engine(Exclusive):
         self._last_body: LastBody | None = None
         # Limits by tool, as far as they are the same at every call.
         self._fixed_limits: dict[str, float] = {}
-        # The options of a plan, if they are the same in every call until a tool declares a limit.
-        self._fixed_options: PlanOptions | None = None
-        self._fixed_version = policy.declared.version
+        self._running_options = RunningOptions(policy, journal.store)
 
     @property
     def store(self) -> ResultStore:
@@ -226,29 +227,46 @@ class Engine(Exclusive):
             self._fill_gaps(messages)
             return reapply(self._journal, self.policy, messages)
 
-    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
+    def enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary | QuietTurn]:
         """Apply the budget to a message list."""
         started_s = time.perf_counter()
         journal = self._journal
-        options = self._plan_options()
+        options = self._running_options.current()
         with self._deciding():
+            if not messages and type(messages) is list and not self._expects_first:
+                self._last.set_messages((), ())
+                self._last_body = None
+                return messages, empty_turn(options, started_s=started_s)
             turn = self._history.begin(messages)
-
-            def make_plan() -> Plan:
-                if self._parent_state is not None:
-                    self._fill_gaps(messages)
-                asked = self._with_rule(options) if self._keeps_history else options
-                return turn.plan(journal, asked, self._token(options))
-
-            done = journal.transact(make_plan, keeps_failed=True)
-            journal.fingerprints = done.plan.fingerprints
-            self._last.set_messages(*turn.looked_at())
-            self._last_body = None
+            plan = self._plan(turn, options)
+            done: Transaction | None = None
+            if not journal.keep_at_once(plan):
+                make_plan = partial(self._plan, turn, options)
+                done = journal.transact(make_plan, keeps_failed=True, plan=plan)
+                plan = done.plan
+            journal.fingerprints = plan.fingerprints
+            past, self._last_body = turn.past, None
+            self._last.set_messages(() if past is None else past.inputs, turn.part)
             self._keeps_history = False
-            output = turn.rewrite(changes_of(done.plan, done.outcome))
-            self._history.keep(turn, self._token(options))
-            summary = summary_of(done, options, started_s=started_s, before=turn.sums)
-        return output, summary
+            output = turn.rewrite(changes_of(plan, done.outcome) if done else plan.changes)
+            # What was only kept changes nothing about results that are decided.
+            self._history.keep(turn, self._token(options) if done else turn.token)
+            before = NOTHING if past is None else past.sums
+        if done is None:
+            return output, quiet_turn(plan, options, started_s=started_s, before=before)
+        return output, summary_of(done, options, started_s=started_s, before=before)
+
+    @property
+    def _expects_first(self) -> bool:
+        """Whether even an enforcement without messages has something to do."""
+        is_first = self._keeps_history or self._parent_state is not None
+        return is_first or self._journal.owes_records
+
+    def _plan(self, turn: Turn, options: PlanOptions) -> Plan:
+        if self._parent_state is not None:
+            self._fill_gaps(turn.messages)
+        asked = self._with_rule(options) if self._keeps_history else options
+        return turn.plan(self._journal, asked, self._token(options))
 
     def mark_seen(self, messages: Sequence[Any]) -> EnforcementReport:
         """Keep whatever is undecided in a message list."""
@@ -263,7 +281,7 @@ class Engine(Exclusive):
         with self._deciding():
             done = journal.transact(make_plan, keeps_failed=True, marks_seen=True)
             journal.fingerprints = done.plan.fingerprints
-            self._last.set_messages((), 0, tuple(messages))
+            self._last.set_messages((), tuple(messages))
             self._last_body = None
         return report_of(done, options, started_s=started_s)
 
@@ -274,7 +292,7 @@ class Engine(Exclusive):
         started_s = time.perf_counter()
         check_body(body)
         journal = self._journal
-        options = self._plan_options()
+        options = self._running_options.current()
         options = options if rule is None else replace(options, rule=rule)
         with self._deciding():
             # Dropped by `enforce`, so that it is looked up under the lock.
@@ -375,16 +393,6 @@ class Engine(Exclusive):
         candidates = (candidate for group in survey.groups for candidate in group.candidates)
         self._journal.take_over(parent_state, {candidate.tool_use_id for candidate in candidates})
         self._parent_state = None
-
-    def _plan_options(self) -> PlanOptions:
-        policy = self.policy
-        version, fixed = policy.declared.version, self._fixed_options
-        if fixed is not None and self._fixed_version == version:
-            return fixed
-        options = policy.plan_options(self._journal.store, "running")
-        if policy.redact is None and policy.limits.overrides is None:
-            self._fixed_version, self._fixed_options = version, options
-        return options
 
     def _with_rule(self, options: PlanOptions) -> PlanOptions:
         is_resumed = self._keeps_history and self._journal.has_records

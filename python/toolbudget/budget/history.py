@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from toolbudget import _core as core
-from toolbudget.budget.summary import NOTHING
 from toolbudget.budget.taking import take, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolbudget._core.pure import Change, Plan, PlanOptions, Sums
+    from toolbudget._core.pure import Change, Known, Plan, PlanOptions
     from toolbudget.budget.journal import Journal
 
 __all__ = ["HISTORY_MODES", "History", "HistoryMode", "Turn"]
@@ -26,12 +25,18 @@ class Turn:
 
     Args:
         messages: Everything that the next request would hold.
-        past: What need not be looked at, as long as the token stays equal.
+        past: What need not be looked at, as long as the token stays equal. Its list of messages
+            only grows.
         token: The one that the past was made with.
         rewritten: Each changed message that was looked at, followed by what it has become.
+        known: What was known to the turn before, as long as the token stays equal.
+
+    Attributes:
+        part: What is looked at: a list that is nobody else's, or cannot be changed.
+        token: The one that the plan was made with, once it is made.
     """
 
-    __slots__ = ("_messages", "_part", "_past", "_token", "rewritten")
+    __slots__ = ("_token", "known", "messages", "part", "past", "rewritten", "token")
 
     def __init__(
         self,
@@ -39,18 +44,15 @@ class Turn:
         past: core.Past | None,
         token: object,
         rewritten: list[object],
+        known: Known | None,
     ) -> None:
         """Begin with what is kept of the turn before."""
-        self._messages = messages
-        self._part = messages
-        self._past = past
-        self._token = token
+        self.messages = messages
+        self.part = messages
+        self.past = past
+        self._token = self.token = token
         self.rewritten = rewritten
-
-    @property
-    def sums(self) -> Sums:
-        """What was counted in the messages that were not looked at."""
-        return NOTHING if self._past is None else self._past.sums
+        self.known = known
 
     def plan(self, journal: Journal, options: PlanOptions, token: object) -> Plan:
         """Decide about what follows the past, or about everything if that is not sure to do.
@@ -58,57 +60,48 @@ class Turn:
         Raises:
             InvalidMessageError: The messages cannot be a message list.
         """
-        past, messages = self._past, self._messages
+        self.token = token
+        past, messages = self.past, self.messages
         if past is not None:
             if self._token == token and type(messages) is list:
-                known = journal.state.known(journal.fingerprints, is_part=True)
+                known = self.known
+                if known is None or known.fingerprints is not journal.fingerprints:
+                    known = journal.state.known(journal.fingerprints, is_part=True)
+                    self.known = known
                 planned = core.plan_rest(past, messages, known, options, self.rewritten)
                 if planned is not None:
-                    plan, self._part = planned
+                    plan, self.part = planned
                     return plan
             self._rewrite_anew(past)
-            self._past = None
+            self.past = self.known = None
         known = journal.state.known(journal.fingerprints)
-        self._part = take(messages)
-        return core.plan(self._part, known, options)
+        self.part = take(messages)
+        return core.plan(self.part, known, options)
 
     def _rewrite_anew(self, past: core.Past) -> None:
         self.rewritten = [*self.rewritten, *past.rewritten()]
 
     def rewrite(self, changes: Sequence[Change]) -> list[Any]:
         """Return the whole output; a list in which nothing changes is the same object."""
-        output: Sequence[Any]
-        part, past = self._part, self._past
+        part, past = self.part, self.past
+        output: Any = part
         if changes:
             output, self.rewritten = core.rewrite_again(part, changes, self.rewritten)
-        else:
-            output, self.rewritten = part, []
-        rest = cast("list[Any]", output)
-        joined = None if past is None else past.join(rest)
+        elif self.rewritten:
+            self.rewritten = []
+        joined = None if past is None else past.join(output)
         if joined is not None:
             return joined
         beginning: list[Any] = [] if past is None else past.inputs
         if output is part:
-            return unchanged(self._messages, part, beginning=beginning)
-        return [*beginning, *rest] if beginning else rest
+            return unchanged(self.messages, part, beginning=beginning)
+        return [*beginning, *output] if beginning else cast("list[Any]", output)
 
-    def looked_at(self) -> tuple[Sequence[Any], int, Sequence[Any]]:
-        """Return the past as a list, how many of its messages count, and what follows them.
-
-        The first list only grows and the second one is nobody else's, so that this stays what it
-        is.
-        """
-        past = [] if self._past is None else self._past.inputs
-        return past, len(past), self._part
-
-    def next_past(self, token: object) -> core.Past:
-        """Return what the next turn need not look at."""
-        past = self._past
-        if past is not None and self._token == token:
-            return past
-        if past is not None:
+    def begin_past(self) -> core.Past:
+        """Return the past of the next turn, if this one's is of no use to it."""
+        if self.past is not None:
             # For the next turn only: this one has been counted with it.
-            self._rewrite_anew(past)
+            self._rewrite_anew(self.past)
         return core.Past()
 
 
@@ -125,6 +118,7 @@ class History:
         self.mode: Final = mode
         self._past: core.Past | None = None
         self._token: object = None
+        self._known: Known | None = None
         self._rewritten: list[object] = []
 
     def begin(self, messages: Sequence[Any]) -> Turn:
@@ -132,15 +126,19 @@ class History:
         past, self._past = self._past, None
         if self.mode == "append_only" and type(messages) is tuple:
             messages = list(messages)
-        return Turn(messages, past, self._token, self._rewritten)
+        return Turn(messages, past, self._token, self._rewritten, self._known)
 
     def keep(self, turn: Turn, token: object) -> None:
         """Take over what the next turn can use."""
-        self._past = turn.next_past(token) if self.mode == "append_only" else None
+        is_same = self._token == token
+        if self.mode == "append_only":
+            past = turn.past
+            self._past = past if is_same and past is not None else turn.begin_past()
+        self._known = turn.known if is_same else None
         self._token, self._rewritten = token, turn.rewritten
 
     def forget(self) -> None:
         """Let go of every message."""
         self._past = None
-        self._token = None
+        self._token = self._known = None
         self._rewritten = []

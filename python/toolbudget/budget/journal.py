@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolbudget import _core as core
-from toolbudget._core.pure import Fingerprint, Key, Plan
+from toolbudget._core.pure import Key, Plan
 from toolbudget.budget.ledger import ContextLedger
 from toolbudget.budget.lineage import record_lost_inheritance
-from toolbudget.budget.recorder import SEEN, failure_to_record, why_unrecordable
+from toolbudget.budget.recorder import SEEN, failure_to_record, key_of, why_unrecordable
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
 from toolbudget.budget.stored_files import StoredFile, StoredFiles
@@ -20,10 +20,9 @@ from toolbudget.storage.records import ContentReplacementRecord
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from toolbudget._core.pure import Choice, Fingerprints
+    from toolbudget._core.pure import Choice, Fingerprint, Fingerprints
     from toolbudget.budget.ledger import ContextChange
     from toolbudget.budget.recorder import Held, LockedLog, Recorder
-    from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ParsedRecord
     from toolbudget.storage.session_lock import SessionLock
     from toolbudget.storage.store import ResultStore
@@ -86,12 +85,32 @@ class Journal:
             self._files.note(record.replacements, record.inherited_from or self.session_id)
             self.is_begun_by_parent |= record.is_ours and record.inherited_from is not None
             if record.is_ours and record.raw.get(SEEN) is True:
-                self._marked_seen.update(_key_of(entry) for entry in record.frozen)
+                self._marked_seen.update(key_of(entry) for entry in record.frozen)
         self.has_records |= found and not are_own
         return found
 
+    def keep_at_once(self, plan: Plan) -> bool:
+        """Carry out a plan if nothing is to be stored or recorded for it; tell whether it was.
+
+        Most turns of a session come to that. It is what :meth:`transact` would do with such a plan,
+        without the objects for all that it need not do.
+        """
+        if plan.choices or plan.adoptions or plan.redaction_failures:
+            return False
+        kept, recorder = plan.kept, self._recorder
+        if recorder is not None and (kept or recorder.owes):
+            return False
+        if kept:
+            self.state.decide_all((), kept)
+        return True
+
     def transact(
-        self, make_plan: Callable[[], Plan], *, keeps_failed: bool, marks_seen: bool = False
+        self,
+        make_plan: Callable[[], Plan],
+        *,
+        keeps_failed: bool,
+        marks_seen: bool = False,
+        plan: Plan | None = None,
     ) -> Transaction:
         """Carry out a plan: store, record, then change the state.
 
@@ -101,18 +120,19 @@ class Journal:
             keeps_failed: A result that could not be stored is decided: kept. The gate decides
                 nothing about it.
             marks_seen: What is kept now is never withdrawn.
+            plan: The first plan, if it is made already.
 
         Raises:
             StoreError: With ``strict``: a text could not be stored.
             TranscriptError: With ``strict``: the decisions could not be recorded.
         """
-        transaction = Transaction(make_plan())
+        transaction = Transaction(make_plan() if plan is None else plan)
         if not keeps_failed:
             transaction.keeps_failed = False
             transaction.fix()
         recorder = self._recorder
         if not (transaction.plan.decides or (recorder and recorder.owes)):
-            self._note_redaction(transaction)
+            transaction.note_redaction(strict=self._strict)
             return transaction
         if recorder is None:
             if self._lock is not None and transaction.plan.choices:
@@ -298,7 +318,7 @@ class Journal:
             )
 
     def _store(self, transaction: Transaction) -> None:
-        self._note_redaction(transaction)
+        transaction.note_redaction(strict=self._strict)
         choices = transaction.plan.choices
         kept: list[Choice] = []
         if self._recorder is not None:
@@ -313,17 +333,6 @@ class Journal:
             transaction.failures += transaction.outcome.failures
             transaction.outcome.kept += kept
             transaction.fix()
-        if self._strict and transaction.failures:
-            raise transaction.failures[0].error
-
-    def _note_redaction(self, transaction: Transaction) -> None:
-        if not transaction.plan.redaction_failures:
-            transaction.failures = []
-            return
-        transaction.failures = [
-            Failure("redact", tool_use_id, error)
-            for tool_use_id, error in transaction.plan.redaction_failures
-        ]
         if self._strict and transaction.failures:
             raise transaction.failures[0].error
 
@@ -392,8 +401,3 @@ class Journal:
         """Fingerprint a text; one of the last enforced list is not hashed again."""
         known = self.fingerprints.find(parts)
         return core.fingerprint(parts) if known is None else known
-
-
-def _key_of(entry: Fingerprinted) -> Key:
-    tool_use_id, size_chars, text_hash = entry
-    return Key(tool_use_id, Fingerprint(size_chars, text_hash))

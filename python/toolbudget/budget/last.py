@@ -26,17 +26,17 @@ class LastEnforced:
 
     def __init__(self) -> None:
         """Begin before the first enforcement."""
-        self.set_messages((), 0, ())
+        self.set_messages((), ())
 
-    def set_messages(self, beginning: Sequence[object], count: int, rest: Sequence[object]) -> None:
-        """Remember a list: so many of a beginning, which may grow later, and the rest."""
-        self._beginning, self._count, self._rest = beginning, count, rest
+    def set_messages(self, beginning: Sequence[object], rest: Sequence[object]) -> None:
+        """Remember a list: what a beginning holds now, which may grow later, and the rest."""
+        self._beginning, self._count, self._rest = beginning, len(beginning), rest
         self._keys: list[Key] | None = None
         self._body: bytes | None = None
 
     def set_body(self, body: bytes) -> None:
         """Remember a body."""
-        self.set_messages((), 0, ())
+        self.set_messages((), ())
         self._body = body
 
     def settle(self, journal: Journal, is_exempt_tool: Callable[[str], bool]) -> None:
@@ -48,7 +48,7 @@ class LastEnforced:
         try:
             keys = self.keys(journal, is_exempt_tool)
         finally:
-            self.set_messages((), 0, ())
+            self.set_messages((), ())
         self._keys = keys
 
     def keys(self, journal: Journal, is_exempt_tool: Callable[[str], bool]) -> list[Key]:

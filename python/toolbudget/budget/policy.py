@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolbudget.limits import DeclaredLimits, Limits
     from toolbudget.storage.store import ResultStore
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "RunningOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,34 @@ class Policy:
 
     def _declared(self, tool_name: str) -> float:
         return self.declared.for_tool(tool_name, self.limits.unit)
+
+
+class RunningOptions:
+    """The options of a running session's plans: the same object for as long as they are the same.
+
+    They are others once a tool has declared a limit; and in every call if a provider of overrides
+    is asked, or if there is a ``redact`` hook, which is called once for each text of a call.
+    """
+
+    __slots__ = ("_fixed", "_policy", "_store", "_version")
+
+    def __init__(self, policy: Policy, store: ResultStore) -> None:
+        """Begin without options."""
+        self._policy = policy
+        self._store = store
+        self._fixed: PlanOptions | None = None
+        self._version = 0
+
+    def current(self) -> PlanOptions:
+        """Return those of this call."""
+        policy = self._policy
+        version = policy.declared.version
+        if self._fixed is not None and self._version == version:
+            return self._fixed
+        options = policy.plan_options(self._store, "running")
+        if policy.redact is None and policy.limits.overrides is None:
+            self._version, self._fixed = version, options
+        return options
 
 
 class _Answers(dict[str, bool]):

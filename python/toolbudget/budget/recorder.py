@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolbudget.storage.session_lock import SessionLock
 
 __all__ = ["SEEN", "Held", "LockedLog", "Log", "Recorder"]
-__all__ += ["failure_to_record", "why_unrecordable"]
+__all__ += ["failure_to_record", "key_of", "why_unrecordable"]
 
 _Result = TypeVar("_Result")
 
@@ -263,6 +263,12 @@ def _parts_of(keys: Sequence[Key]) -> Iterator[list[Key]]:
         part.append(key)
         chars += len(key.tool_use_id) + len(key.fingerprint.hash)
     yield part
+
+
+def key_of(entry: Fingerprinted) -> Key:
+    """Return the key of a decision that a record names."""
+    tool_use_id, size_chars, text_hash = entry
+    return Key(tool_use_id, Fingerprint(size_chars, text_hash))
 
 
 def _fingerprinted(key: Key) -> Fingerprinted:

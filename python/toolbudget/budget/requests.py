@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolbudget._threads import in_thread
 from toolbudget.budget.bodies import Bodies
 from toolbudget.budget.report import EnforcementReport
+from toolbudget.budget.summary import QuietTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +37,12 @@ class Requests(Bodies):
             StoreError: With ``strict``, when storing failed.
             TranscriptError: With ``strict``, when recording failed.
         """
-        output, summary = self._enforce(messages)
+        # Without another call in between: it is the one that hosts make in every turn.
+        if self._is_closed:
+            self._check_open()
+        output, summary = self._engine.enforce(messages)
+        if type(summary) is not QuietTurn or self._settings.on_event is not None:
+            self._tell(summary)
         self._reports.set(summary)
         return output
 
@@ -115,9 +121,13 @@ class Requests(Bodies):
         """
         self._engine.apply_records(records)
 
-    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary]:
+    def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary | QuietTurn]:
         self._check_open()
         output, summary = self._engine.enforce(messages)
-        if summary.failures or summary.newly_replaced or self._settings.on_event is not None:
-            self._announce(summary, "enforce")
+        self._tell(summary)
         return output, summary
+
+    def _tell(self, summary: Summary | QuietTurn) -> None:
+        if summary.failures or summary.newly_replaced or self._settings.on_event is not None:
+            told = summary.report() if isinstance(summary, QuietTurn) else summary
+            self._announce(told, "enforce")

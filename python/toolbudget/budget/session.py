@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from toolbudget.budget.report import Event
-    from toolbudget.budget.summary import Summary
+    from toolbudget.budget.summary import QuietTurn, Summary
     from toolbudget.storage._files import Durability
     from toolbudget.storage.record_log import RecordLog
     from toolbudget.storage.session_lock import SessionLock
@@ -74,7 +74,7 @@ class Session(Compaction, Streams, Reading):
         self._engine = engine
         self._is_closed = False
         # Of a call that did nothing it is only the seconds that it took.
-        self._reports: PerCaller[EnforcementReport | Summary | float] = PerCaller(
+        self._reports: PerCaller[EnforcementReport | Summary | QuietTurn | float] = PerCaller(
             EnforcementReport()
         )
         self.turn_budget = TurnBudget()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
@@ -13,15 +14,15 @@ from toolbudget._core.pure.collect import SkipReason
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from toolbudget._core.pure import Plan, PlanOptions
+    from toolbudget._core.pure import GroupTotals, Plan, PlanOptions
     from toolbudget.budget.report import Failure
     from toolbudget.budget.storing import StoreOutcome
     from toolbudget.budget.transaction import Transaction
     from toolbudget.storage.records import ContentReplacementRecord
 
-__all__ = ["NOTHING", "Summary", "report_of", "summary_of"]
+__all__ = ["NOTHING", "QuietTurn", "Summary", "empty_turn", "quiet_turn", "report_of", "summary_of"]
 
 
 # Of messages that were not looked at, if there are none.
@@ -62,6 +63,43 @@ class Summary(NamedTuple):
         )
 
 
+class QuietTurn(partial[EnforcementReport]):
+    """A turn for which nothing was stored or recorded; called, it makes its report.
+
+    It holds counts only, and it is made without running Python code, as a plain class is not.
+    """
+
+    failures: Final = ()
+    newly_replaced: Final = ()
+
+    def report(self) -> EnforcementReport:
+        """Make the report."""
+        return self()
+
+
+def quiet_turn(plan: Plan, options: PlanOptions, *, started_s: float, before: Sums) -> QuietTurn:
+    """Sum up a turn for which nothing was stored or recorded, as :func:`summary_of` does."""
+    elapsed_s = time.perf_counter() - started_s
+    return QuietTurn(
+        _report_quiet_turn,
+        before,
+        plan.totals,
+        plan.candidates,
+        len(plan.changes),
+        plan.skipped,
+        plan.chars_before,
+        plan.chars_gained,
+        elapsed_s,
+        options,
+    )
+
+
+def empty_turn(options: PlanOptions, *, started_s: float) -> QuietTurn:
+    """Sum up a turn without messages."""
+    elapsed_s = time.perf_counter() - started_s
+    return QuietTurn(_report_quiet_turn, NOTHING, (), 0, 0, {}, 0, 0, elapsed_s, options)
+
+
 def report_of(
     transaction: Transaction, options: PlanOptions | None, *, started_s: float
 ) -> EnforcementReport:
@@ -92,7 +130,7 @@ def summary_of(
         followed += followers
         gained += (item.choice.size - len(item.replacement)) * (occurrences + followers)
     chars_before = before.chars_before + plan.chars_before
-    over_limit = 0 if options is None else _over_limit(plan, options)
+    over_limit = 0 if options is None else _over_limit(plan.totals, options)
     # By place: names would cost more than all of the sums.
     return Summary(
         before.groups + len(plan.totals),
@@ -111,6 +149,35 @@ def summary_of(
     )
 
 
+def _report_quiet_turn(  # noqa: PLR0917 - by place: names cost a dict each turn
+    before: Sums,
+    totals: Sequence[GroupTotals],
+    candidates: int,
+    reapplied: int,
+    skipped: Mapping[SkipReason, int],
+    chars_before: int,
+    chars_gained: int,
+    elapsed_s: float,
+    options: PlanOptions,
+) -> EnforcementReport:
+    chars_before += before.chars_before
+    return Summary(
+        groups=before.groups + len(totals),
+        candidates=before.candidates + candidates,
+        replaced=0,
+        reapplied=before.reapplied + reapplied,
+        skipped_by_reason=_together(before.skipped, skipped),
+        chars_before=chars_before,
+        chars_after=chars_before - before.chars_gained - chars_gained,
+        over_limit_chars=before.over_limit_chars + _over_limit(totals, options),
+        bytes_stored=0,
+        failures=(),
+        newly_replaced=(),
+        elapsed_s=elapsed_s,
+        options=options,
+    ).report()
+
+
 def _together(
     counts: Mapping[str, int], others: Mapping[SkipReason, int]
 ) -> MappingProxyType[str, int]:
@@ -124,11 +191,11 @@ def _together(
     return MappingProxyType(together)
 
 
-def _over_limit(plan: Plan, options: PlanOptions) -> int:
-    if not len(plan.totals):
+def _over_limit(totals: Sequence[GroupTotals], options: PlanOptions) -> int:
+    if not len(totals):
         return 0
     limit, accounting = options.limit, options.accounting
-    over = core.totals_over(plan.totals, limit, accounting)
+    over = core.totals_over(totals, limit, accounting)
     return excess(over, limit, accounting) if over else 0
 
 

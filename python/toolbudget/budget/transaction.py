@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
+from toolbudget.budget.report import Failure
 from toolbudget.budget.storing import StoreOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolbudget._core.pure import Key, Plan
-    from toolbudget.budget.report import Failure
 
 __all__ = ["Transaction"]
 
@@ -63,6 +63,19 @@ class Transaction:
     def kept(self) -> Sequence[Key]:
         """Results that the plan decided to keep; a key is made for each when they are looked at."""
         return self.plan.kept
+
+    def note_redaction(self, *, strict: bool) -> None:
+        """Count what the ``redact`` hook could not handle as failures of the plan.
+
+        Raises:
+            Exception: With ``strict`` the first one.
+        """
+        self.failures = [
+            Failure("redact", tool_use_id, error)
+            for tool_use_id, error in self.plan.redaction_failures
+        ]
+        if strict and self.failures:
+            raise self.failures[0].error
 
     def decisions(self) -> Sequence[tuple[Key, str | None]]:
         """Return every decision that was taken, as it is to enter the state and the record."""

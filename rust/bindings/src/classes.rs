@@ -22,6 +22,7 @@ pub(crate) struct Classes {
     pub(crate) key: Py<PyType>,
     pub(crate) outline: Py<PyType>,
     pub(crate) plan: SlottedClass<11>,
+    pub(crate) plan_options: Py<PyType>,
     pub(crate) prepared: SlottedClass<4>,
     pub(crate) shown: Py<PyType>,
     pub(crate) sums: Py<PyType>,
@@ -91,6 +92,7 @@ impl Classes {
             key: class("Key")?.unbind(),
             outline: class("Outline")?.unbind(),
             plan: SlottedClass::new(class("Plan")?, PLAN)?,
+            plan_options: class("PlanOptions")?.unbind(),
             prepared: SlottedClass::new(
                 class("Prepared")?,
                 ["fresh", "parts", "head", "_size_bytes"],

@@ -8,6 +8,9 @@ use crate::address::NumberSet;
 use crate::raw::is_same_text;
 use crate::text::PyText;
 
+/// So many pairs of ids are compared sooner than a table of them is made.
+const FEW_PAIRS: usize = 256;
+
 /// The ids and open groups of the beginning of a conversation, of which every group has ended.
 #[derive(Default)]
 pub(crate) struct Links {
@@ -50,6 +53,10 @@ impl Links {
 /// Tells whether no id before the boundary of an outline occurs behind it.
 pub(crate) fn are_parts_apart(outline: &Outline<PyText<'_>>) -> bool {
     let (before, behind) = outline.ids.split_at(outline.ids_before);
+    if before.len() * behind.len() <= FEW_PAIRS {
+        let mut behind = behind.iter().map(PyText::number);
+        return !behind.any(|id| before.iter().any(|other| other.number() == id));
+    }
     let before: NumberSet = before.iter().map(PyText::number).collect();
     !behind.iter().any(|id| before.contains(&id.number()))
 }

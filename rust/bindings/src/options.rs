@@ -9,6 +9,7 @@ use toolbudget_core::{
     Accounting, Budget, Options, PreviewSize, Rule, Style, Unit, preview_window_chars,
 };
 
+use crate::classes::Classes;
 use crate::number;
 use crate::styles;
 use crate::text::Wtf8;
@@ -43,6 +44,66 @@ impl Callbacks<'_> {
             *self.preview_size.borrow_mut() = PreviewSize::of(preview_bytes);
         }
         self.preview_size.borrow()
+    }
+}
+
+/// Options that were read, for later calls with the very same object: it is frozen.
+pub(crate) struct ReadOptions {
+    given: Py<PyAny>,
+    core: Options,
+    style: Style,
+    is_exempt_tool: Py<PyAny>,
+    expected_path: Py<PyAny>,
+    is_stored_as_json: Py<PyAny>,
+}
+
+impl ReadOptions {
+    /// Keeps options, unless they are of another class or have what is seldom given.
+    pub(crate) fn of(given: &Bound<'_, PyAny>, read: &PlanOptions<'_>) -> PyResult<Option<Self>> {
+        let callbacks = &read.callbacks;
+        let is_usual = callbacks.reader_hint.is_none()
+            && callbacks.redact.is_none()
+            && callbacks.outline.is_none()
+            && given.get_type().is(&Classes::get(given.py())?.plan_options);
+        Ok(is_usual.then(|| Self {
+            given: given.clone().unbind(),
+            core: read.core,
+            style: callbacks.style,
+            is_exempt_tool: read.is_exempt_tool.clone().unbind(),
+            expected_path: callbacks.expected_path.clone().unbind(),
+            is_stored_as_json: callbacks.is_stored_as_json.clone().unbind(),
+        }))
+    }
+
+    pub(crate) fn is_of(&self, given: &Bound<'_, PyAny>) -> bool {
+        self.given.is(given)
+    }
+
+    pub(crate) fn to_options<'py>(&self, py: Python<'py>) -> PlanOptions<'py> {
+        PlanOptions {
+            core: self.core,
+            is_exempt_tool: self.is_exempt_tool.bind(py).clone(),
+            callbacks: Callbacks {
+                preview_bytes: self.core.budget.preview_bytes,
+                reader_hint: None,
+                expected_path: self.expected_path.bind(py).clone(),
+                is_stored_as_json: self.is_stored_as_json.bind(py).clone(),
+                redact: None,
+                style: self.style,
+                outline: None,
+                preview_size: RefCell::new(PreviewSize::of(0)),
+            },
+        }
+    }
+
+    /// What it refers to, for the collector of cycles.
+    pub(crate) fn objects(&self) -> [&Py<PyAny>; 4] {
+        [
+            &self.given,
+            &self.is_exempt_tool,
+            &self.expected_path,
+            &self.is_stored_as_json,
+        ]
     }
 }
 

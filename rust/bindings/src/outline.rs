@@ -16,6 +16,11 @@ use crate::raw::{Read, Readers};
 use crate::shape::{Message, Role, check_sequence, is_type, read_plain_message, text_field};
 use crate::text::PyText;
 
+/// A message with its own id and those of a few calls or results.
+const USUAL_IDS: usize = 6;
+/// No more room than that is made before anything is read.
+const MOST_IDS: usize = 1_024;
+
 /// What was learned about the dicts of hosts; a call takes it out and puts it back at its end.
 static READERS: Mutex<Option<Box<Readers>>> = Mutex::new(None);
 
@@ -48,7 +53,7 @@ pub(crate) fn outline_of<'py>(
     part: Range<usize>,
     readers: &mut Readers,
 ) -> PyResult<Outline<PyText<'py>>> {
-    let mut drawer = Drawer::new();
+    let mut drawer = Drawer::with_capacity(part.len().saturating_mul(USUAL_IDS).min(MOST_IDS));
     let start = part.start;
     for index in part {
         let element = messages.get_item(index)?;

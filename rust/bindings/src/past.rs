@@ -17,7 +17,7 @@ use crate::guard::guarded;
 use crate::known::Known;
 use crate::links::{self, Links};
 use crate::number;
-use crate::options::PlanOptions;
+use crate::options::{PlanOptions, ReadOptions};
 use crate::outline::outline_of;
 use crate::plan::{CorePlan, own_cache};
 use crate::plan_again::make_plan;
@@ -47,6 +47,7 @@ struct Found {
     links: Links,
     is_changed: bool,
     spares: Spares,
+    options: Option<ReadOptions>,
     groups: usize,
     candidates: u64,
     reapplied: usize,
@@ -127,8 +128,14 @@ impl Past {
         let Ok(found) = self.found.try_lock() else {
             return Ok(());
         };
-        let spares = found.iter().flat_map(|found| found.spares.lists());
-        spares.into_iter().try_for_each(|list| visit.call(list))
+        let Some(found) = found.as_ref() else {
+            return Ok(());
+        };
+        found.spares.lists().try_for_each(|list| visit.call(list))?;
+        let options = found.options.iter().flat_map(ReadOptions::objects);
+        options
+            .into_iter()
+            .try_for_each(|object| visit.call(object))
     }
 }
 
@@ -160,11 +167,17 @@ pub(crate) fn plan_rest<'py>(
     }
     // Nobody else has it, so that nothing changes it.
     let rest = messages.get_slice(inputs.len(), messages.len());
-    let options = Options::read(options)?;
     let known = Known::read(known)?;
     let cache = own_cache(&known.fingerprints)?;
     let Some(mut found) = past.get().take() else {
         return Err(in_use(py));
+    };
+    let options = match Options::read(options, &mut found.options) {
+        Ok(options) => options,
+        Err(problem) => {
+            past.get().put(found);
+            return Err(problem);
+        }
     };
     let mut turn = Turn {
         past: past.get(),
@@ -193,11 +206,16 @@ struct Options<'py> {
 }
 
 impl<'py> Options<'py> {
-    fn read(options: &Bound<'py, PyAny>) -> PyResult<Self> {
-        Ok(Self {
-            read: PlanOptions::read(options)?,
-            given: options.clone(),
-        })
+    /// Reads them, unless they are those of the call before.
+    fn read(options: &Bound<'py, PyAny>, known: &mut Option<ReadOptions>) -> PyResult<Self> {
+        let given = options.clone();
+        if let Some(known) = known.as_ref().filter(|known| known.is_of(options)) {
+            let read = known.to_options(options.py());
+            return Ok(Self { read, given });
+        }
+        let read = PlanOptions::read(options)?;
+        *known = ReadOptions::of(options, &read)?;
+        Ok(Self { read, given })
     }
 
     /// By how much groups are over the limit, together.
@@ -246,11 +264,12 @@ impl<'py> Turn<'_, 'py> {
         if !is_ended || !self.found.links.are_apart_from(&outline) {
             return Ok(None);
         }
-        let mut part = rest;
+        let (mut part, mut ids) = (rest, outline.ids.len());
         if outline.boundary > 0 && self.close(&part, &outline, earlier)? {
             part = part.get_slice(outline.boundary, part.len());
+            ids -= outline.ids_before;
         }
-        let collected = self.collect(&part)?;
+        let collected = self.collect(&part, ids)?;
         let (plan, mut knowledge) =
             make_plan(&mut self.memory, &collected, self.known, &self.options.read)?;
         let written = Writer::new(&collected, self.cache)?.write(plan, &mut knowledge, None)?;
@@ -269,7 +288,7 @@ impl<'py> Turn<'_, 'py> {
             return Ok(false);
         }
         let closed = rest.get_slice(0, outline.boundary);
-        let collected = self.collect(&closed)?;
+        let collected = self.collect(&closed, outline.ids_before)?;
         let (plan, _) = make_plan(&mut self.memory, &collected, self.known, &self.options.read)?;
         if decides(&plan) {
             return Ok(false);
@@ -282,10 +301,12 @@ impl<'py> Turn<'_, 'py> {
         Ok(true)
     }
 
-    fn collect(&mut self, part: &Bound<'py, PyList>) -> PyResult<Collected<'py>> {
+    /// Collects what a part of the messages holds, in which so many ids occur.
+    fn collect(&mut self, part: &Bound<'py, PyList>, ids: usize) -> PyResult<Collected<'py>> {
         self.memory.begin(&self.known.epoch);
         self.memory.forget_standing();
-        let gathered = Gathered::with_capacity(part.len());
+        // Each result shares its id with a call.
+        let gathered = Gathered::with_capacity(ids / 2);
         let gathered = walk_part(part, 0..part.len(), &mut self.memory.readers, gathered)?;
         gathered.finish(|name| self.names.is_exempt(name.as_object()))
     }

@@ -66,7 +66,7 @@ fn empty_plan<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let zero = 0_usize.into_bound_py_any(py)?;
     let items = PlanItems::of(Vec::new(), &cache)?.into_any();
     let values = [
-        list(),
+        items.clone(),
         items.clone(),
         list(),
         items,

@@ -342,7 +342,9 @@ where
             return Ok(*is_exempt);
         }
         let is_exempt = self.include_tool(name)?;
-        self.last = Some((name.clone(), is_exempt));
+        let earlier = self.last.replace((name.clone(), is_exempt));
+        // Where one tool made all of them no table is made.
+        self.known.extend(earlier);
         Ok(is_exempt)
     }
 
@@ -350,9 +352,7 @@ where
         if let Some(&is_exempt) = self.known.get(name) {
             return Ok(is_exempt);
         }
-        let is_exempt = name == MEMORY_TOOL || (self.ask)(name)?;
-        self.known.insert(name.clone(), is_exempt);
-        Ok(is_exempt)
+        Ok(name == MEMORY_TOOL || (self.ask)(name)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Grouping by what the API sees as one user message, not by the list's own elements.
 
-use crate::hash::KeyMap;
+use crate::chains::Chains;
 use crate::ids::IdTable;
 use crate::text::Text;
 
@@ -41,9 +41,8 @@ impl ChainIndex {
 /// order in which they begin.
 #[derive(Debug)]
 pub(crate) struct Grouper<T> {
-    indices: KeyMap<Chain<T>, ChainIndex>,
+    chains: Chains<T>,
     states: Vec<ChainState<T>>,
-    last: Option<(Chain<T>, ChainIndex)>,
     groups: usize,
 }
 
@@ -57,9 +56,8 @@ impl<T: Text> Grouper<T> {
     /// Starts before the first message.
     pub(crate) fn new() -> Self {
         Self {
-            indices: KeyMap::default(),
+            chains: Chains::new(),
             states: Vec::new(),
-            last: None,
             groups: 0,
         }
     }
@@ -67,20 +65,14 @@ impl<T: Text> Grouper<T> {
     /// Looks up a chain, or takes note of a new one. An index is of use to this grouper only.
     pub(crate) fn chain(&mut self, chain: Chain<T>) -> ChainIndex {
         // Records of one chain follow each other as a rule.
-        if let Some((last, index)) = &self.last
-            && *last == chain
-        {
-            return *index;
-        }
-        let index = *self.indices.entry(chain.clone()).or_insert_with(|| {
+        let (number, is_new) = self.chains.number_of(chain);
+        if is_new {
             self.states.push(ChainState {
                 message_ids: IdTable::new(),
                 open_group: None,
             });
-            ChainIndex(self.states.len() - 1)
-        });
-        self.last = Some((chain, index));
-        index
+        }
+        ChainIndex(number)
     }
 
     /// Takes note of an assistant message; gives the group that it ends, if it ends one.

@@ -21,6 +21,7 @@
 //! [WTF-8]: https://simonsapin.github.io/wtf-8/
 
 mod calls;
+mod chains;
 mod choose;
 mod collect;
 mod columns;

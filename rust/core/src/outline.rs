@@ -1,7 +1,8 @@
 //! Outlines: what a part of a message list could have to do with the parts before and after it.
 
+use crate::chains::Chains;
 use crate::group::Chain;
-use crate::hash::{KeyMap, KeySet};
+use crate::hash::KeySet;
 use crate::text::Text;
 
 /// By what a message list hangs together, and where it could be cut in two.
@@ -38,9 +39,9 @@ pub struct Outline<T> {
 #[derive(Debug)]
 pub struct Drawer<T> {
     ids: Vec<T>,
-    chains: Vec<DrawnChain<T>>,
-    indices: KeyMap<Chain<T>, usize>,
-    last: Option<usize>,
+    chains: Chains<T>,
+    /// What was drawn of each of them.
+    drawn: Vec<DrawnChain<T>>,
     /// How many chains are open: a chain is from a user message on.
     open: usize,
     /// By how many are open: the last message that could be a boundary.
@@ -58,7 +59,6 @@ struct Start {
 
 #[derive(Debug)]
 struct DrawnChain<T> {
-    chain: Chain<T>,
     last_message: usize,
     is_open: bool,
     seen_message_ids: KeySet<T>,
@@ -68,11 +68,16 @@ impl<T: Text> Drawer<T> {
     /// Starts before the first message.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// Makes room for so many ids, which as a rule is enough.
+    #[must_use]
+    pub fn with_capacity(ids: usize) -> Self {
         Self {
-            ids: Vec::new(),
-            chains: Vec::new(),
-            indices: KeyMap::default(),
-            last: None,
+            ids: Vec::with_capacity(ids),
+            chains: Chains::new(),
+            drawn: Vec::new(),
             open: 0,
             starts: Vec::new(),
             first: None,
@@ -85,7 +90,7 @@ impl<T: Text> Drawer<T> {
         if index == 0 {
             self.first = Some(chain);
         }
-        let drawn = &mut self.chains[chain];
+        let drawn = &mut self.drawn[chain];
         let is_start = match &message_id {
             Some(id) => drawn.seen_message_ids.insert(id.clone()),
             None => true,
@@ -109,7 +114,7 @@ impl<T: Text> Drawer<T> {
     /// Goes on with a user message.
     pub fn begin_user(&mut self, index: usize, chain: Chain<T>) {
         let chain = self.go_on(index, chain);
-        let drawn = &mut self.chains[chain];
+        let drawn = &mut self.drawn[chain];
         self.open += usize::from(!drawn.is_open);
         drawn.is_open = true;
     }
@@ -120,28 +125,27 @@ impl<T: Text> Drawer<T> {
     }
 
     fn go_on(&mut self, index: usize, chain: Chain<T>) -> usize {
-        let place = match self.last {
-            Some(last) if self.chains[last].chain == chain => last,
-            _ => *self.indices.entry(chain.clone()).or_insert_with(|| {
-                self.chains.push(DrawnChain {
-                    chain,
-                    last_message: index,
-                    is_open: false,
-                    seen_message_ids: KeySet::default(),
-                });
-                self.chains.len() - 1
-            }),
-        };
-        self.last = Some(place);
-        self.chains[place].last_message = index;
+        let (place, is_new) = self.chains.number_of(chain);
+        if is_new {
+            self.drawn.push(DrawnChain {
+                last_message: index,
+                is_open: false,
+                seen_message_ids: KeySet::default(),
+            });
+        }
+        self.drawn[place].last_message = index;
         place
     }
 
     /// Takes the last boundary that no open chain goes on behind.
     #[must_use]
     pub fn finish(self) -> Outline<T> {
-        let is_left =
-            |drawn: &&DrawnChain<T>, start: usize| drawn.is_open && drawn.last_message < start;
+        // Open, and without a message since: these were open there too.
+        let is_left = |place: usize, start: usize| {
+            let drawn = &self.drawn[place];
+            drawn.is_open && drawn.last_message < start
+        };
+        let left = |start: usize| (0..self.drawn.len()).filter(move |&place| is_left(place, start));
         let mut boundary = Start {
             index: 0,
             ids_before: 0,
@@ -149,23 +153,18 @@ impl<T: Text> Drawer<T> {
         };
         for (count, start) in self.starts.iter().enumerate() {
             let Some(start) = *start else { continue };
-            // Open now, and without a message since: these were open there too.
-            let left = self.chains.iter();
-            let left = left.filter(|drawn| is_left(drawn, start.index));
-            if start.index > boundary.index && left.count() == count {
+            if start.index > boundary.index && left(start.index).count() == count {
                 boundary = start;
             }
         }
-        let left = self.chains.iter();
-        let left = left.filter(|drawn| is_left(drawn, boundary.index));
-        let ended = boundary.ended.map(|place| &self.chains[place]);
-        let open = left.chain(ended).map(|drawn| drawn.chain.clone());
+        let open = left(boundary.index).chain(boundary.ended);
+        let open = open.map(|place| self.chains.get(place).clone()).collect();
         Outline {
             boundary: boundary.index,
             ids_before: boundary.ids_before,
-            open_chains: open.collect(),
-            first_chain: self.first.map(|place| self.chains[place].chain.clone()),
-            chains: self.chains.into_iter().map(|drawn| drawn.chain).collect(),
+            open_chains: open,
+            first_chain: self.first.map(|place| self.chains.get(place).clone()),
+            chains: self.chains.into_met(),
             ids: self.ids,
         }
     }

@@ -6,6 +6,8 @@ import copy
 import gc
 import json
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 from unittest import mock
 
@@ -123,6 +125,45 @@ def test_the_default_looks_at_everything(root: Path) -> None:
     """No message is passed over."""
     session, messages = warm(root, "verified", Watched)
     assert planned(lambda: session.enforce(messages)) == len(messages)
+
+
+@pytest.mark.parametrize("history", MODES)
+def test_an_empty_list_is_a_request_without_results(root: Path, history: HistoryMode) -> None:
+    """The report and what can be taken back are about it; what was decided stays."""
+    session, messages = warm(root, history)
+    state = session.state
+    empty: list[Message] = []
+    assert session.enforce(empty) is empty
+    report = session.report
+    assert (report.groups, report.candidates, report.skipped, report.chars_before) == (0, 0, 0, 0)
+    assert report.message_limit == session.limits.max_message_chars
+    assert session.withdraw() == 0
+    assert session.state == state
+    assert session.enforce(messages)[:4] == session.enforce(messages[:4])
+
+
+def test_an_empty_list_in_between_costs_the_next_turn_nothing(root: Path) -> None:
+    """What is known about the conversation is not lost by it."""
+    session, messages = warm(root, kind=Watched)
+    session.enforce([])
+    assert planned(lambda: session.enforce(messages)) == 2
+
+
+def test_a_report_is_about_the_turn_after_which_it_is_asked_for(root: Path) -> None:
+    """Turns that other threads take meanwhile are not in it, though the past has grown."""
+    session, messages = warm(root)
+    expected = session.report
+    longer = [messages + conversation(more, len(messages) // 2) for more in range(1, 4)]
+
+    def take_turns() -> None:
+        for more, whole in enumerate(longer, 1):
+            session.enforce(whole)
+            assert session.report.candidates == expected.candidates + more
+
+    with ThreadPoolExecutor(1) as pool:
+        session.enforce(messages)
+        pool.submit(take_turns).result()
+    assert replace(session.report, elapsed_s=expected.elapsed_s) == expected
 
 
 class Listed(list[Any]):
