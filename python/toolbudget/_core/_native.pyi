@@ -727,7 +727,8 @@ def replace_content(content: object, text: str) -> object:
 def scan_json(body: bytes, earlier: JsonScan | None = None) -> JsonScan:
     """Read a body in one pass over its bytes; from 16 KiB on other threads may run meanwhile.
 
-    What comes back is opaque: of the attributes of a :class:`JsonScan` it has ``body`` only.
+    What comes back is opaque: of the attributes of a :class:`JsonScan` it has ``body`` and
+    ``has_known_messages`` only.
 
     Args:
         body: A request body, a list of messages, or the records of a transcript, as JSON in UTF-8.

@@ -86,7 +86,10 @@ class LastBody:
         """
         scan = core.scan_json(body, self.scan)
         if scan is not self.scan:
-            self.scan, self._settled, self._kept = scan, None, {}
+            self.scan, self._kept = scan, {}
+            # What was decided depends on the messages alone, and names their places in the list.
+            if not scan.has_known_messages:
+                self._settled = None
 
     def report(
         self, state: ContentReplacementState, options: PlanOptions

@@ -120,7 +120,7 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
     fn decode_texts(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyString>> {
         if let [text] = self.scan.scan.texts_of(result) {
             let raw = text.span.of(self.body);
-            return if text.has_escapes {
+            return if text.has_escapes() {
                 text::from_json(self.py, raw)
             } else {
                 text::from_wtf8(self.py, raw)

@@ -37,6 +37,9 @@ pub(crate) fn released<T: Send>(
 pub(crate) struct JsonScan {
     #[pyo3(get)]
     body: Py<PyBytes>,
+    /// Whether the messages are those of the scan that was taken over, and no others.
+    #[pyo3(get)]
+    has_known_messages: bool,
     /// `None` once another scan has taken it over.
     known: Mutex<Option<Scanned>>,
 }
@@ -65,11 +68,12 @@ impl JsonScan {
         let bytes = body.as_bytes();
         let before = earlier.and_then(|it| Some((it.body.as_bytes(py), it.take()?)));
         let read = released(py, bytes.len(), || Scanned::read(bytes, before));
+        let (known, has_known_messages) =
+            read.map_err(|problem| error::invalid_body(py, problem))?;
         Ok(Self {
             body: body.clone().unbind(),
-            known: Mutex::new(Some(
-                read.map_err(|problem| error::invalid_body(py, problem))?,
-            )),
+            has_known_messages,
+            known: Mutex::new(Some(known)),
         })
     }
 
@@ -118,17 +122,19 @@ impl JsonScan {
 }
 
 impl Scanned {
-    fn read(body: &[u8], before: Option<(&[u8], Self)>) -> Result<Self, JsonError> {
+    /// Also tells whether the messages are those of before, and no others.
+    fn read(body: &[u8], before: Option<(&[u8], Self)>) -> Result<(Self, bool), JsonError> {
         let Some((earlier_body, mut earlier)) = before else {
             let scan = Scan::of(body)?;
             let recalled = recall(&scan, body, None);
-            return Ok(Self {
+            let known = Self {
                 survey: survey(&scan, body, &recalled.fingerprints),
                 scan,
                 objects: OnceLock::new(),
                 fingerprints: recalled.fingerprints,
                 standing: Standing::default(),
-            });
+            };
+            return Ok((known, false));
         };
         let (scan, leftover) = earlier.scan.after(earlier_body, body)?;
         let left = earlier.fingerprints.split_off(leftover.first());
@@ -145,7 +151,7 @@ impl Scanned {
         let mut fingerprints = earlier.fingerprints;
         fingerprints.truncate(reused);
         fingerprints.extend_from_slice(&recalled.fingerprints);
-        Ok(Self {
+        let known = Self {
             survey: if leftover.is_nothing_else() {
                 earlier.survey
             } else {
@@ -158,7 +164,8 @@ impl Scanned {
             scan,
             fingerprints,
             standing: earlier.standing,
-        })
+        };
+        Ok((known, leftover.is_nothing_else()))
     }
 
     fn objects(&self, result: usize) -> &Objects {

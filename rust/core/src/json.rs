@@ -21,6 +21,7 @@ mod resume;
 mod skip;
 mod splice;
 mod text;
+mod value;
 
 pub use collect::{Surveyed, survey};
 pub use cursor::{Span, TextSpan};

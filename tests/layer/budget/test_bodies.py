@@ -241,6 +241,29 @@ def test_a_longer_body_gives_another_output(tmp_path: Path) -> None:
     assert [is_reference(block["content"]) for block in results_in(output)] == [True, True]
 
 
+def test_known_messages_behind_another_beginning(tmp_path: Path) -> None:
+    """What was decided is put into the body of now; one turn more is decided about."""
+    session = opened(tmp_path)
+    messages = [*turn("Bash", t1=30_000 * "a"), answer()]
+    replaced = messages_of(session.enforce_json(body_of(messages)))
+    for system in ("another", "a longer one", ""):
+        before = b'{"system": "%s", ' % system.encode()
+        output = session.enforce_json(before + body_of(messages)[1:])
+        assert output.startswith(before)
+        assert messages_of(output) == replaced
+        report = session.report
+        assert (report.replaced, report.reapplied, report.frozen) == (0, 1, 0)
+    longer = [*messages, *turn("Bash", t2=30_000 * "b")]
+    output = b" " + session.enforce_json(b" " + body_of(longer))
+    assert messages_of(output)[: len(messages)] == replaced
+    assert [is_reference(block["content"]) for block in results_in(messages_of(output))] == [
+        True,
+        True,
+    ]
+    assert messages_of(session.enforce_json(b"  " + body_of(messages))) == replaced
+    assert session.report.reapplied == 1
+
+
 def test_a_tool_that_becomes_exempt_is_counted_as_such(tmp_path: Path) -> None:
     """B3: for counting, exemption is asked for at every call, also about the same body."""
     session = opened(tmp_path)

@@ -7,7 +7,7 @@ the other, as the lines of a transcript.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from toolbudget._core.pure.fingerprint import FingerprintCache
 from toolbudget._core.pure.json import Splice, locate, replace_contents, splice
@@ -42,10 +42,12 @@ class JsonScan:
     Attributes:
         body: The bytes.
         messages: Its messages or records, decoded.
+        has_known_messages: Whether these are surely those of the scan before, and no others.
     """
 
     body: bytes
     messages: Sequence[object]
+    has_known_messages: ClassVar[bool] = False
     _list_path: Path
     _starts: list[int] | None
 

@@ -1,13 +1,13 @@
 //! One block of a message: a call, a result, or something that is passed over.
 
-use super::cursor::{Span, TextSpan};
+use super::cursor::{Cursor, Span, TextSpan};
 use super::element::Elements;
 use super::error::Fault;
 use super::event::{CallSpan, ResultSpan};
 use super::field::Field;
 use super::members::Shape;
 use super::names::{Name, Names};
-use super::pattern::{Follows, Step};
+use super::pattern::{Follows, Pattern, Read, Step};
 use super::text::text_of;
 use crate::calls::is_code_caller;
 use crate::collect::SkipReason;
@@ -24,13 +24,13 @@ struct Block {
 }
 
 impl Block {
-    const fn step(&self, start: usize, end: usize, follows: Follows) -> Step {
-        Step {
-            bytes: Span { start, end },
-            follows,
+    /// Adds what was read of it up to here as a step.
+    fn add_to<'a>(&self, pattern: &mut Pattern<'a>, bytes: &'a [u8], follows: Follows) {
+        let read = Read {
             fixed: self.fixed,
             members: self.members,
-        }
+        };
+        pattern.add(Step { bytes, follows }, read);
     }
 }
 
@@ -127,38 +127,40 @@ impl Elements<'_> {
     /// the whole block.
     #[inline]
     fn read_alike(&mut self, block: &mut Block) -> Result<Option<usize>, Fault> {
-        let body = self.cursor.body;
-        if !self.patterns.find(body, self.cursor.at) {
+        let cursor = &mut self.cursor;
+        let Some(pattern) = self.patterns.find(cursor.rest()) else {
             return Ok(Some(0));
-        }
+        };
         let mut steps = 0;
-        while let Some(step) = self.patterns.step(steps) {
-            let bytes = step.bytes.of(body);
-            if steps > 0 && !body[self.cursor.at..].starts_with(bytes) {
+        let mut is_whole = false;
+        for step in pattern.steps() {
+            if steps > 0 && !cursor.rest().starts_with(step.bytes) {
                 break;
             }
-            block.fixed = step.fixed;
-            block.members = step.members;
-            self.cursor.at += bytes.len();
-            let follows = step.follows;
-            if follows == Follows::Nothing {
-                return Ok(None);
+            steps += 1;
+            cursor.at += step.bytes.len();
+            if step.follows == Follows::Nothing {
+                is_whole = true;
+                break;
             }
             // The quote belongs to the text, too.
-            self.cursor.at -= 1;
-            match follows {
-                Follows::Id => block.id = Some(self.cursor.string()?),
-                Follows::ToolUseId => block.tool_use_id = Some(self.cursor.string()?),
-                Follows::Content => block.content = self.text_content()?,
+            cursor.at -= 1;
+            match step.follows {
+                Follows::Id => block.id = Some(cursor.string()?),
+                Follows::ToolUseId => block.tool_use_id = Some(cursor.string()?),
+                Follows::Content => block.content = text_content(cursor, &mut self.texts)?,
                 Follows::Nothing => {}
             }
-            steps += 1;
         }
-        Ok(Some(steps))
+        let read = pattern.read(steps);
+        block.fixed = read.fixed;
+        block.members = read.members;
+        Ok((!is_whole).then_some(steps))
     }
 
     /// Reads the rest of a block, whose first steps are those of one before, and remembers it.
     fn read_block(&mut self, block: &mut Block, steps: usize) -> Result<(), Fault> {
+        let body = self.cursor.body;
         let mut pattern = self.patterns.begun(steps);
         let mut start = self.cursor.at;
         while let Some(field) = self.next_field(block.fixed.kind.shape(), &mut block.members)? {
@@ -172,14 +174,16 @@ impl Elements<'_> {
                 }
             };
             if self.cursor.peek() == b'"' {
-                pattern.add(block.step(start, self.cursor.at + 1, follows));
+                let bytes = &body[start..=self.cursor.at];
+                block.add_to(&mut pattern, bytes, follows);
             } else {
                 pattern.spoil();
             }
             self.read_varying(follows, block)?;
             start = self.cursor.at;
         }
-        pattern.add(block.step(start, self.cursor.at, Follows::Nothing));
+        let bytes = &body[start..self.cursor.at];
+        block.add_to(&mut pattern, bytes, Follows::Nothing);
         if block.fixed.kind != BlockKind::Other {
             let is_result = block.fixed.kind == BlockKind::Result;
             self.patterns.remember(&pattern, is_result);
@@ -287,27 +291,11 @@ impl Elements<'_> {
         Ok(is_for_code)
     }
 
-    /// Reads a content that is a string.
-    #[inline]
-    fn text_content(&mut self) -> Result<Content, Fault> {
-        let start = self.cursor.at;
-        let first_text = self.texts.len();
-        let text = self.cursor.long_string()?;
-        self.texts.push(text);
-        let end = self.cursor.at;
-        Ok(Content::Text(TextContent {
-            span: Span { start, end },
-            first_text,
-            texts: 1,
-            cache_control: None,
-        }))
-    }
-
     fn result_content(&mut self) -> Result<Content, Fault> {
         let start = self.cursor.at;
         let first_text = self.texts.len();
         let cache_control = match self.cursor.peek() {
-            b'"' => return self.text_content(),
+            b'"' => return text_content(&mut self.cursor, &mut self.texts),
             b'[' => match self.text_blocks()? {
                 Some(found) => found.cache_control,
                 None => return Ok(Content::NotText),
@@ -376,6 +364,21 @@ impl Elements<'_> {
         self.texts.extend(text);
         Ok(is_text && text.is_some())
     }
+}
+
+/// Reads a content that is a string.
+#[inline]
+fn text_content(cursor: &mut Cursor<'_>, texts: &mut Vec<TextSpan>) -> Result<Content, Fault> {
+    let start = cursor.at;
+    let first_text = texts.len();
+    texts.push(cursor.long_string()?);
+    let end = cursor.at;
+    Ok(Content::Text(TextContent {
+        span: Span { start, end },
+        first_text,
+        texts: 1,
+        cache_control: None,
+    }))
 }
 
 /// Whether the text that several strings make begins with `<`, be it as an escape.

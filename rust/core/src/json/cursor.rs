@@ -52,15 +52,28 @@ impl Span {
 pub struct TextSpan {
     /// Without the quotes.
     pub span: Span,
-    /// Whether the text is other bytes than those in between.
-    pub has_escapes: bool,
+    escapes: Escapes,
+}
+
+/// As wide as a place, so that a [`TextSpan`] has no gaps: those are copied in pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+enum Escapes {
+    None,
+    Some,
 }
 
 impl TextSpan {
+    /// Whether the text is other bytes than those in between.
+    #[must_use]
+    pub const fn has_escapes(&self) -> bool {
+        matches!(self.escapes, Escapes::Some)
+    }
+
     pub(super) const fn moved_by(self, shift: Shift) -> Self {
         Self {
             span: self.span.moved_by(shift),
-            has_escapes: self.has_escapes,
+            escapes: self.escapes,
         }
     }
 
@@ -68,15 +81,15 @@ impl TextSpan {
     #[inline]
     pub(super) fn is_surely(&self, other: Self, body: &[u8]) -> bool {
         self.span == other.span
-            || (!self.has_escapes
-                && !other.has_escapes
+            || (!self.has_escapes()
+                && !other.has_escapes()
                 && self.span.of(body) == other.span.of(body))
     }
 
     /// Tells whether the text is `expected`.
     pub(super) fn is(&self, expected: &[u8], body: &[u8]) -> bool {
         let raw = self.span.of(body);
-        if self.has_escapes {
+        if self.has_escapes() {
             text::decode_text(raw) == expected
         } else {
             raw == expected
@@ -84,34 +97,27 @@ impl TextSpan {
     }
 }
 
-/// What an open list or object is, while its values are stepped over.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Nest {
-    List,
-    Object,
-}
-
 /// A place in a body.
 pub(super) struct Cursor<'a> {
     pub(super) body: &'a [u8],
     pub(super) at: usize,
-    /// Kept from value to value, so that its memory is asked for once.
-    nests: Vec<Nest>,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) const fn new(body: &'a [u8], at: usize) -> Self {
-        Self {
-            body,
-            at,
-            nests: Vec::new(),
-        }
+        Self { body, at }
     }
 
     /// The byte here; NUL, which stands nowhere in JSON, at the end.
     #[inline]
     pub(super) fn peek(&self) -> u8 {
         byte_at(self.body, self.at)
+    }
+
+    /// Everything from here on.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.body.get(self.at..).unwrap_or_default()
     }
 
     #[inline]
@@ -147,7 +153,7 @@ impl<'a> Cursor<'a> {
         self.at = end + 1;
         Ok(TextSpan {
             span: Span { start, end },
-            has_escapes: false,
+            escapes: Escapes::None,
         })
     }
 
@@ -170,7 +176,11 @@ impl<'a> Cursor<'a> {
         self.at = found.place + 1;
         Ok(TextSpan {
             span,
-            has_escapes: found.has_escapes,
+            escapes: if found.has_escapes {
+                Escapes::Some
+            } else {
+                Escapes::None
+            },
         })
     }
 
@@ -230,135 +240,22 @@ impl<'a> Cursor<'a> {
         self.at = at + usize::from(is_empty);
         !is_empty
     }
-
-    /// Steps over the value that begins here.
-    pub(super) fn skip_value(&mut self) -> Result<(), Fault> {
-        match self.peek() {
-            b'{' | b'[' => self.skip_nested(),
-            _ => self.skip_scalar(),
-        }
-    }
-
-    /// Steps over the list or object that begins here, and all that is in it.
-    fn skip_nested(&mut self) -> Result<(), Fault> {
-        debug_assert!(
-            self.nests.is_empty(),
-            "no value is stepped over inside another"
-        );
-        // The innermost one that is open; those around it wait.
-        let Some(mut nest) = self.enter()? else {
-            return Ok(());
-        };
-        loop {
-            if matches!(self.peek(), b'{' | b'[') {
-                if let Some(inner) = self.enter()? {
-                    self.nests.push(nest);
-                    nest = inner;
-                    continue;
-                }
-            } else {
-                self.skip_scalar()?;
-            }
-            while !self.skip_to_next(nest)? {
-                match self.nests.pop() {
-                    Some(outer) => nest = outer,
-                    None => return Ok(()),
-                }
-            }
-        }
-    }
-
-    /// Steps over the opening of a list or object, and the name of its first member; `None` if it
-    /// ends at once.
-    #[inline]
-    fn enter(&mut self) -> Result<Option<Nest>, Fault> {
-        if self.peek() == b'[' {
-            return Ok(self.has_first(b']').then_some(Nest::List));
-        }
-        if !self.has_first(b'}') {
-            return Ok(None);
-        }
-        self.name()?;
-        Ok(Some(Nest::Object))
-    }
-
-    /// Goes on behind a value to the next one of the list or object; `false` if that ends.
-    #[inline]
-    fn skip_to_next(&mut self, nest: Nest) -> Result<bool, Fault> {
-        match nest {
-            Nest::List => self.has_next(b']'),
-            Nest::Object => {
-                let has_next = self.has_next(b'}')?;
-                if has_next {
-                    self.name()?;
-                }
-                Ok(has_next)
-            }
-        }
-    }
-
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "values of one byte are no longer than a call"
-    )]
-    fn skip_scalar(&mut self) -> Result<(), Fault> {
-        match self.peek() {
-            b'"' => self.string().map(drop),
-            first @ (b'-' | b'0'..=b'9') => self.skip_number(first),
-            _ => self.skip_other(),
-        }
-    }
-
-    #[inline(never)]
-    fn skip_other(&mut self) -> Result<(), Fault> {
-        match self.peek() {
-            b't' => self.skip_word(b"true"),
-            b'f' => self.skip_word(b"false"),
-            b'n' => self.skip_word(b"null"),
-            _ => self.error(Problem::ExpectingValue),
-        }
-    }
-
-    fn skip_word(&mut self, word: &[u8]) -> Result<(), Fault> {
-        if !self.body[self.at..].starts_with(word) {
-            return self.error(Problem::ExpectingValue);
-        }
-        self.at += word.len();
-        Ok(())
-    }
-
-    /// Steps over as much as is a number; what follows is looked at by whoever goes on.
-    #[inline]
-    fn skip_number(&mut self, first: u8) -> Result<(), Fault> {
-        let start = self.at + usize::from(first == b'-');
-        let mut at = match byte_at(self.body, start) {
-            b'0' => start + 1,
-            b'1'..=b'9' => behind_digits(self.body, start + 1),
-            _ => return self.error(Problem::ExpectingValue),
-        };
-        if matches!(byte_at(self.body, at), b'.' | b'e' | b'E') {
-            at = behind_fraction(self.body, at);
-        }
-        self.at = at;
-        Ok(())
-    }
 }
 
 #[cold]
-fn fail<T>(problem: Problem, offset: usize) -> Result<T, Fault> {
+pub(super) fn fail<T>(problem: Problem, offset: usize) -> Result<T, Fault> {
     Err(JsonError::new(problem, offset).into())
 }
 
 /// The byte at a place; NUL, which stands nowhere in JSON, behind the end.
 #[inline]
-fn byte_at(body: &[u8], at: usize) -> u8 {
+pub(super) fn byte_at(body: &[u8], at: usize) -> u8 {
     body.get(at).copied().unwrap_or_default()
 }
 
 /// The first place from `at` on that is no blank.
 #[inline]
-fn behind_blanks(body: &[u8], mut at: usize) -> usize {
+pub(super) fn behind_blanks(body: &[u8], mut at: usize) -> usize {
     while let Some(&byte) = body.get(at)
         && byte <= b' '
         && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
@@ -366,29 +263,4 @@ fn behind_blanks(body: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
-}
-
-#[inline]
-fn behind_digits(body: &[u8], mut at: usize) -> usize {
-    while byte_at(body, at).is_ascii_digit() {
-        at += 1;
-    }
-    at
-}
-
-/// The place behind a fraction and an exponent, as far as they are some.
-#[inline(never)]
-fn behind_fraction(body: &[u8], at: usize) -> usize {
-    let mut end = at;
-    if byte_at(body, end) == b'.' {
-        let behind = behind_digits(body, end + 1);
-        end = if behind > end + 1 { behind } else { end };
-    }
-    if matches!(byte_at(body, end), b'e' | b'E') {
-        let is_signed = matches!(byte_at(body, end + 1), b'+' | b'-');
-        let digits = end + 1 + usize::from(is_signed);
-        let behind = behind_digits(body, digits);
-        end = if behind > digits { behind } else { end };
-    }
-    end
 }

@@ -77,7 +77,7 @@ pub(super) struct Elements<'a> {
     pub(super) texts: Vec<TextSpan>,
     pub(super) names: Names,
     members: Members,
-    pub(super) patterns: Patterns,
+    pub(super) patterns: Patterns<'a>,
     /// Of the element that is being read.
     pub(super) met: Vec<Met>,
     pub(super) calls: Vec<CallBlock>,

@@ -25,7 +25,7 @@ pub(super) enum Field {
 impl Field {
     pub(super) fn of(name: &TextSpan, body: &[u8]) -> Self {
         let raw = name.span.of(body);
-        if name.has_escapes {
+        if name.has_escapes() {
             Self::by_text(&text_of(*name, body))
         } else {
             Self::by_text(raw)

@@ -79,33 +79,29 @@ fn find_end_by<S: Copy>(
     masks_of: impl Fn(&Block) -> Masks,
     inside: &Inside<S, impl Fn(S, &Block) -> S, impl Fn(S) -> Rare>,
 ) -> Option<End> {
-    let text = body.get(start..)?;
-    let (blocks, rest) = text.as_chunks();
+    let mut at = start;
     let mut seen = inside.nothing;
     let mut carry = 0;
     let mut backslashes = 0;
-    let mut last = None;
-    for (number, block) in blocks.iter().enumerate() {
+    let (masks, escaped) = loop {
+        let rest = body.get(at..)?;
+        let Some(block) = rest.first_chunk() else {
+            let masks = masks_of(&padded(rest)?);
+            break (masks, escaped(masks.backslash, &mut carry));
+        };
         let masks = masks_of(block);
         let escaped = escaped(masks.backslash, &mut carry);
         if masks.quote & !escaped != 0 {
-            last = Some((number, masks, escaped));
-            break;
+            break (masks, escaped);
         }
         let odd = masks.odd(escaped);
-        if odd != 0 && !are_known(&text[number * BLOCK_BYTES..], odd) {
+        if odd != 0 && !are_known(body, at, odd) {
             return None;
         }
         backslashes |= masks.backslash;
         seen = (inside.add)(seen, block);
-    }
-    let (number, masks, escaped) = if let Some(last) = last {
-        last
-    } else {
-        let masks = masks_of(&padded(rest)?);
-        (blocks.len(), masks, escaped(masks.backslash, &mut carry))
+        at += BLOCK_BYTES;
     };
-    let at = number * BLOCK_BYTES;
     let quotes = masks.quote & !escaped;
     let before = (quotes & quotes.wrapping_neg()).wrapping_sub(1);
     let odd = masks.odd(escaped) & before;
@@ -113,12 +109,12 @@ fn find_end_by<S: Copy>(
     if quotes == 0
         || rare.has_control
         || masks.control & before != 0
-        || (odd != 0 && !are_known(&text[at..], odd))
+        || (odd != 0 && !are_known(body, at, odd))
     {
         return None;
     }
     Some(End {
-        place: start + at + quotes.trailing_zeros() as usize,
+        place: at + quotes.trailing_zeros() as usize,
         has_escapes: (backslashes | masks.backslash & before) != 0,
         is_ascii: !rare.has_high && masks.high & before == 0,
     })
@@ -173,13 +169,13 @@ pub(super) const fn escaped(backslash: u64, carry: &mut u64) -> u64 {
     (EVEN ^ (sum << 1)) & behind
 }
 
-/// Looks at escapes that are not quotes, backslashes or line breaks, one by one.
-fn are_known(rest: &[u8], mut places: u64) -> bool {
+/// Looks at escapes of a block that are not quotes, backslashes or line breaks, one by one.
+fn are_known(body: &[u8], block_at: usize, mut places: u64) -> bool {
     while places != 0 {
-        let place = places.trailing_zeros() as usize;
-        let is_known = match rest.get(place) {
+        let place = block_at + places.trailing_zeros() as usize;
+        let is_known = match body.get(place) {
             Some(b'/' | b'b' | b'f' | b'r' | b't') => true,
-            Some(b'u') => has_hex_digits(rest, place + 1),
+            Some(b'u') => has_hex_digits(body, place + 1),
             _ => false,
         };
         if !is_known {

@@ -66,7 +66,7 @@ pub fn decode_whole_chars<E>(
 #[must_use]
 pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
     if let [text] = texts
-        && !text.has_escapes
+        && !text.has_escapes()
     {
         let raw = text.span.of(body);
         return Fingerprint::of(raw, count_chars(raw));
@@ -83,7 +83,7 @@ pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
     let mut fingerprinter = Fingerprinter::new();
     for text in texts {
         let raw = text.span.of(body);
-        if text.has_escapes {
+        if text.has_escapes() {
             decode_pieces(raw, |piece| fingerprinter.push(piece, count_chars(piece)));
         } else {
             fingerprinter.push(raw, count_chars(raw));
@@ -98,7 +98,7 @@ pub fn measure_spans(texts: &[TextSpan], body: &[u8], unit: Unit) -> u64 {
     let mut measure = Measure::new(unit);
     for text in texts {
         let raw = text.span.of(body);
-        if text.has_escapes {
+        if text.has_escapes() {
             decode_pieces(raw, |piece| measure.push(piece));
         } else {
             measure.push(raw);
@@ -114,7 +114,7 @@ pub type JsonText<'a> = Cow<'a, [u8]>;
 #[must_use]
 pub fn text_of(text: TextSpan, body: &[u8]) -> JsonText<'_> {
     let raw = text.span.of(body);
-    if text.has_escapes {
+    if text.has_escapes() {
         decode_text(raw).into()
     } else {
         raw.into()

@@ -5,10 +5,10 @@
 //! question whether this one has them.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
-    _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
-    _mm256_set1_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_min_epu8,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
+    __m128i, __m256i, __m512i, _mm_cmpeq_epi8, _mm_cmplt_epi8, _mm_min_epu8, _mm_movemask_epi8,
+    _mm_or_si128, _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
+    _mm256_or_si256, _mm256_set1_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
+    _mm512_min_epu8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
 };
 use std::mem::transmute;
 
@@ -62,10 +62,9 @@ fn short_masks(bytes: &[u8; SHORT_BYTES]) -> (u32, u32) {
 fn short_masks_of(half: __m128i) -> (u32, u32) {
     let quote = _mm_cmpeq_epi8(half, _mm_set1_epi8(QUOTE));
     let backslash = _mm_cmpeq_epi8(half, _mm_set1_epi8(BACKSLASH));
-    let smaller = _mm_min_epu8(half, _mm_set1_epi8(LAST_CONTROL));
-    let control = _mm_cmpeq_epi8(smaller, half);
-    // The highest bit of what is no ASCII is set already.
-    let special = _mm_or_si128(_mm_or_si128(backslash, control), half);
+    // As numbers with a sign, what is no ASCII is below the blank, too.
+    let control_or_high = _mm_cmplt_epi8(half, _mm_set1_epi8(BLANK));
+    let special = _mm_or_si128(backslash, control_or_high);
     (bits_128(quote), bits_128(special))
 }
 
