@@ -11,17 +11,18 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from toolbudget.storage import _batch, log_file
+from toolbudget.storage import _batch, _straight, log_file
 from toolbudget.storage._aside import Aside
 from toolbudget.storage._existing import SameBytes
 from toolbudget.storage.encoding import measure_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from toolbudget.storage._files import FileSystem
 
-__all__ = ["STORAGE_BUGS", "seeded"]
+__all__ = ["STORAGE_BUGS", "seeded", "without_short_way"]
 
 
 class _Direct(Aside):
@@ -122,10 +123,20 @@ _SEEDS: Final[dict[str, Callable[[ExitStack, type[Any]], None]]] = {
 STORAGE_BUGS: Final = tuple(_SEEDS)
 
 
+def without_short_way() -> AbstractContextManager[object]:
+    """Have plain texts stored call by call for a while."""
+    return mock.patch.object(_straight, "place_texts", _leave_all)
+
+
+def _leave_all(_files: object, texts: list[object], **_options: object) -> list[None]:
+    return [None] * len(texts)
+
+
 @contextmanager
 def seeded(bug: str | None, files: FileSystem) -> Iterator[None]:
     """Have a bug for a while, on the class of a file system where it is about system calls."""
     with ExitStack() as stack:
         if bug is not None:
+            stack.enter_context(without_short_way())  # bugs are seeded in the single calls
             _SEEDS[bug](stack, type(files))
         yield

@@ -799,3 +799,21 @@ def _search_files(
         ValueError: The pattern or glob is none.
         OSError: The path cannot be searched.
     """
+
+def _place_texts(
+    directory: int, texts: list[tuple[str, str | bytes]], expects_free: bool
+) -> list[tuple[int, str, bool] | None]:
+    """Store texts as files of a directory in the straight way, without the interpreter's lock.
+
+    Each is written to a file without a name, which gets its name by a link when it is complete;
+    nothing is synced or overwritten.
+
+    Args:
+        directory: The open directory, which nobody closes meanwhile.
+        texts: File names, each with an ASCII text or the bytes to store.
+        expects_free: Write without looking at the names first.
+
+    Returns:
+        For each text its size in bytes, XXH3-128 in hex digits and whether the file is new;
+        ``None`` for one that was left: its name holds something else, or a call failed.
+    """

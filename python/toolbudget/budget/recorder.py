@@ -31,6 +31,7 @@ SEEN: Final = "seen"
 _MAX_ID_BYTES: Final = 1 << 25
 # A character beyond the first 65,536 becomes two escapes of six bytes.
 _ESCAPED_BYTES: Final = 12
+_ANY_ID_FITS_CHARS: Final = _MAX_ID_BYTES // _ESCAPED_BYTES
 # So much of an id stands in a message: the rest may be megabytes.
 _SHOWN_ID_CHARS: Final = 80
 _KEPT_CHARS_PER_RECORD: Final = 1 << 22
@@ -39,6 +40,8 @@ _KEPT_CHARS_PER_RECORD: Final = 1 << 22
 def why_unrecordable(key: Key) -> str | None:
     """Say why no record can hold the id of a decision; ``None`` if one can."""
     tool_use_id = key.tool_use_id
+    if len(tool_use_id) <= _ANY_ID_FITS_CHARS and tool_use_id.isascii():
+        return None
     size_bytes = len(tool_use_id) * (1 if tool_use_id.isascii() else _ESCAPED_BYTES)
     if size_bytes > _MAX_ID_BYTES:
         return f"id is too long to be recorded: {len(tool_use_id)} characters"

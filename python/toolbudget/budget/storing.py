@@ -14,7 +14,7 @@ from toolbudget.storage._paths import refuse_unshowable
 from toolbudget.storage.names import result_name
 from toolbudget.storage.records import ContentReplacementRecord
 from toolbudget.storage.result import StoredResult, store_error
-from toolbudget.storage.store import is_stored_as_json
+from toolbudget.storage.store import DirectoryStore, is_stored_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,6 +121,8 @@ def put_items(
     if put_many is None:
         return [_put(store, tool_use_id, content) for tool_use_id, content in items]
     try:
+        if type(store) is DirectoryStore:
+            return list(store.put_many(items))
         return [_checked(outcome) for _, outcome in zip(items, put_many(items), strict=True)]
     except Exception as error:  # noqa: BLE001 - a host's own store may raise anything
         return [_as_store_error(error, tool_use_id, store) for tool_use_id, _ in items]

@@ -17,17 +17,19 @@ from toolbudget.storage._existing import (
 )
 from toolbudget.storage._files import close_quietly
 from toolbudget.storage._parallel import run_parallel
+from toolbudget.storage._straight import place_straight
 from toolbudget.storage.encoding import (
     Content,
     Measured,
     encode_content,
     encode_small,
     measure_chunks,
+    plain_data,
 )
 from toolbudget.storage.names import candidate_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from toolbudget.storage._files import Durability, FileSystem
     from toolbudget.storage._filesystem import Identity
@@ -72,6 +74,8 @@ class Item:
         """The directory may have vanished, or one of two ways to link may be closed."""
         self.reserved_bytes = 0
         """What was counted for it against a quota."""
+        self.plain_name = name + extension
+        """The name that is tried first."""
         self._name = name
         self._extension = extension
 
@@ -93,6 +97,10 @@ class Item:
         """Return the bytes to store: as a whole if they are few, else chunk by chunk."""
         small = encode_small(self.content)
         return self.chunks() if small is None else small
+
+    def plain_data(self) -> str | bytes | None:
+        """Return what to store as an ASCII text or as bytes, if it is plain text at hand."""
+        return plain_data(self.content)
 
     def take_aside(self, _directories: Directories) -> Aside | None:
         """Return a file that has been written there already, if there is one."""
@@ -157,8 +165,10 @@ class Batch:
         # as a whole. A name that is taken after all shows itself when it is linked.
         self._expects_free_names = False
 
-    def run(self, items: Iterable[Item]) -> None:
+    def run(self, items: Sequence[Item]) -> None:
         """Place every item, or note its error."""
+        if self._durability == "process" and self._allow_unnamed and self._quota is None:
+            items = place_straight(self._files, items, results=self._directories.results)
         try:
             for item in items:
                 if len(self._opened) == _MAX_OPEN_ITEMS:

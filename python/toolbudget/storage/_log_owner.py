@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage.json_lines import BYTE_ORDER_MARK, JUNK, without_junk
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Owner", "find_owner"]
 
 _BEGINNING_BYTES: Final = 4096
+
+# A file is asked whose it is several times in each turn, and answers with the same line.
+_is_known_header: Final = lru_cache(maxsize=64)(is_header)
 
 
 class Owner(enum.Enum):
@@ -50,6 +54,6 @@ def _begins_with_header(files: FileSystem, handle: int, text: bytes, *, start: i
         return False
     line, line_end, _ = text.partition(b"\n")
     if line_end:
-        return is_header(without_junk(line))
+        return _is_known_header(without_junk(line))
     whole = next(read_lines(files, handle, start=start, chunk_bytes=_BEGINNING_BYTES), None)
     return whole is not None and whole.data is not None and is_header(without_junk(whole.data))

@@ -21,6 +21,7 @@ __all__ = [
     "is_stored_as_json",
     "measure_bytes",
     "measure_chunks",
+    "plain_data",
 ]
 
 Content = str | Sequence[Mapping[str, object]]
@@ -68,7 +69,7 @@ def is_stored_as_json(content: Content) -> bool:
         >>> is_stored_as_json([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}])
         True
     """
-    return _only_text(content) is None
+    return not isinstance(content, str) and _only_text(content) is None
 
 
 def encode_content(content: Content) -> Iterator[bytes]:
@@ -112,6 +113,20 @@ def encode_small(content: Content) -> bytes | None:
     if text is None or len(text) > _GATHERED_CHARS:
         return None
     return text.encode("utf-8", "surrogatepass")
+
+
+def plain_data(content: Content) -> str | bytes | None:
+    r"""Return what :func:`encode_content` yields, without a copy if it is an ASCII text.
+
+    Returns:
+        The text if it is ASCII, its bytes if it is another one of one chunk, else ``None``.
+
+    Example:
+        >>> plain_data("text"), plain_data("caf\u00e9"), plain_data([])
+        ('text', b'caf\xc3\xa9', None)
+    """
+    text = _only_text(content)
+    return text if text is not None and text.isascii() else encode_small(content)
 
 
 def measure_chunks(chunks: Iterable[bytes]) -> Measured:

@@ -33,6 +33,7 @@ _MAX_NUMBERED_NAMES: Final = 9
 _HASH_CHARS: Final = 32
 _CHECK_CHARS: Final = 8
 _HASHED: Final = re.compile(rf".+-[0-9a-f]{{{_HASH_CHARS + _CHECK_CHARS}}}")
+_HASHED_MIN_CHARS: Final = _HASH_CHARS + _CHECK_CHARS + 2
 
 # Windows opens the device whatever the extension, so no result may be named so on any system: it
 # could be neither synced nor deleted there.
@@ -138,6 +139,8 @@ def _is_reserved(name: str) -> bool:
     if lowered in _DEVICE_NAMES:
         return True
     # Without this, an id chosen to equal the hashed name of another id would share its directory.
+    if len(name) < _HASHED_MIN_CHARS:
+        return False
     return (
         bool(_HASHED.fullmatch(lowered)) and _check(name[:-_CHECK_CHARS]) == lowered[-_CHECK_CHARS:]
     )

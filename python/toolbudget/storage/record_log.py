@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -269,7 +270,7 @@ class LockedLog:
             TranscriptError: The record was not appended and is not in the file.
         """
         line = encode_record(record)
-        header = header_line(self._both.session_id)
+        header = self._both.header
         tail, file = self._target()
         start, written = file.append(line, header=header, sync=sync)
         tail.pass_over(written, start=start, identity=file.identity)
@@ -298,6 +299,11 @@ class _BothFiles:
         self.agent_id = agent_id
         self.transcript = transcript
         self.sidecar = sidecar
+
+    @cached_property
+    def header(self) -> bytes:
+        """The first line of a file of this session."""
+        return header_line(self.session_id)
 
     def read(self, *, from_start: bool, wait_for_writers: bool) -> Iterator[ParsedRecord]:
         """Yield the records not yet read; if that ends early, none of them counts as read."""

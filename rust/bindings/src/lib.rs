@@ -31,6 +31,7 @@ mod options;
 mod outline;
 mod own_candidate;
 mod past;
+mod placing;
 mod plan;
 mod plan_again;
 mod plan_items;
@@ -362,6 +363,9 @@ mod _native {
         module.setattr("_search_files", search_files)?;
         let search_text = pyo3::wrap_pyfunction!(crate::search::search_text, module)?;
         module.setattr("_search_text", search_text)?;
+        // The same: the straight way of the store, which has a general one in Python.
+        let place_texts = pyo3::wrap_pyfunction!(crate::placing::place_texts, module)?;
+        module.setattr("_place_texts", place_texts)?;
         PyMapping::register::<DecisionTable>(module.py())
     }
 }

@@ -27,7 +27,7 @@ impl Fingerprint {
     pub fn of(text: &[u8], size_chars: u64) -> Self {
         Self {
             size_chars,
-            hash: TextHash(XxHash3_128::oneshot(text)),
+            hash: TextHash::of(text),
         }
     }
 }
@@ -37,6 +37,12 @@ impl Fingerprint {
 pub struct TextHash(u128);
 
 impl TextHash {
+    /// Hashes a text that lies in memory as a whole.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Self {
+        Self(XxHash3_128::oneshot(text))
+    }
+
     /// Reads what [`Display`](fmt::Display) writes; `None` for anything else.
     ///
     /// ```
