@@ -28,6 +28,7 @@ mod options;
 mod outline;
 mod own_candidate;
 mod past;
+mod paths;
 mod plan;
 mod plan_again;
 mod plan_items;

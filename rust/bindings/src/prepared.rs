@@ -2,11 +2,12 @@
 
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyString};
 use toolbudget_core::{Draft, Frame, Original, Outlook, Replacement, Shown, ShownStyle, Style};
 
 use crate::error;
 use crate::options::{Callbacks, window_chars};
+use crate::paths::plain_path;
 use crate::styles;
 use crate::text::{self, Head, PyText, Wtf8};
 
@@ -24,9 +25,9 @@ pub(crate) struct Source<'py> {
     path_text: Wtf8<'py>,
     frame: Frame,
     /// What any preview is cut from, found when the first one is.
-    beginning: Option<Beginning<'py>>,
+    beginning: Option<Box<Beginning<'py>>>,
     /// The preview that was made last in another style than that of the beginning, and its size.
-    shown: Option<(i128, Shown)>,
+    shown: Option<Box<(i128, Shown)>>,
 }
 
 /// The beginning of a text.
@@ -207,13 +208,13 @@ impl<'py> Source<'py> {
         let bytes = head.as_bytes()?;
         let draft = Draft::with_frame(self.frame, bytes, head.is_ascii(), callbacks.preview_bytes)
             .map_err(error::out_of_memory)?;
-        self.beginning = Some(Beginning { head, draft });
+        self.beginning = Some(Box::new(Beginning { head, draft }));
         Ok(())
     }
 
     /// The beginning of the text, if any of it is shown.
     fn beginning_at(&self, preview_bytes: i128) -> Option<&Beginning<'py>> {
-        self.beginning.as_ref().filter(|_| preview_bytes > 0)
+        self.beginning.as_deref().filter(|_| preview_bytes > 0)
     }
 
     /// Makes the preview of such a size, unless it was the last one that was made.
@@ -226,36 +227,46 @@ impl<'py> Source<'py> {
     ) -> PyResult<()> {
         if self
             .shown
-            .as_ref()
+            .as_deref()
             .is_none_or(|(size, _)| *size != preview_bytes)
         {
             let outline = callbacks.outline.as_ref();
             let shown = styles::shown(py, parts, preview_bytes, callbacks.style, outline)?;
-            self.shown = Some((preview_bytes, shown));
+            self.shown = Some(Box::new((preview_bytes, shown)));
         }
         Ok(())
     }
 
     /// The preview of such a size, if it is another one than the beginning of the text.
     pub(crate) fn shown_at(&self, preview_bytes: i128) -> Option<&Shown> {
-        let shown = self.shown.as_ref();
+        let shown = self.shown.as_deref();
         let (_, shown) = shown.filter(|(size, _)| *size == preview_bytes)?;
         (shown.style != ShownStyle::Head).then_some(shown)
     }
 }
 
-/// Asks the host for the path that the replacement shows.
+/// The path that the replacement shows; the host is asked for any that may be another one than that
+/// of a file named after the id.
 fn find_path<'py>(
     result: &Asked<'_, 'py>,
     callbacks: &Callbacks<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let content = result.content;
-    let tool_use_id = result.tool_use_id.as_object();
-    if content.is_some_and(PyAnyMethods::is_instance_of::<PyString>) {
-        return callbacks.expected_path.call1((tool_use_id, false));
+    let tool_use_id = result.tool_use_id;
+    let is_json = if content.is_some_and(PyAnyMethods::is_instance_of::<PyString>) {
+        PyBool::new(callbacks.expected_path.py(), false)
+            .to_owned()
+            .into_any()
+    } else {
+        callbacks.is_stored_as_json.call1((content,))?
+    };
+    if let Some(prefix) = &callbacks.path_prefix
+        && let Some(path) = plain_path(prefix, tool_use_id, is_json.is_truthy()?)?
+    {
+        return Ok(path.into_any());
     }
-    let is_json = callbacks.is_stored_as_json.call1((content,))?;
-    callbacks.expected_path.call1((tool_use_id, is_json))
+    let arguments = (tool_use_id.as_object(), is_json);
+    callbacks.expected_path.call1(arguments)
 }
 
 /// A text of which only what stands around a preview is to be written.
