@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from toolbudget._core.pure import Known, Plan, PlanOptions
 
 __all__ = ["LARGE_WORKLOADS", "WORKLOADS", "Workload", "planning", "turns"]
+
+# As that of a session's own store.
+PATH_PREFIX: Final = "/sessions/s1/tool-results/"
 
 
 def _result(tool_use_id: str, size_chars: int) -> dict[str, Any]:
@@ -85,7 +88,8 @@ def _options(core: ModuleType) -> PlanOptions:
     options: PlanOptions = core.PlanOptions(
         limit=200_000,
         preview_bytes=2_000,
-        expected_path=lambda name, _is_json: f"/sessions/s1/tool-results/{name}.txt",
+        expected_path=lambda name, _is_json: f"{PATH_PREFIX}{name}.txt",
+        path_prefix=PATH_PREFIX,
         is_stored_as_json=lambda _content: False,
         is_exempt_tool="Read".__eq__,
     )

@@ -134,6 +134,7 @@ def test_errors_about_deep_values_are_the_same() -> None:
 # Text of 64 MB, and too little memory for another one.
 SCARCE = """
 import resource
+from dataclasses import replace
 from toolbudget._core import _native
 from toolbudget._core.pure import Known, PlanOptions
 text = "x" * (64 << 20)
@@ -153,8 +154,9 @@ blocks = [
     {"type": "tool_result", "tool_use_id": str(index), "content": content}
     for index, content in enumerate([text, wide, [{"type": "text", "text": text}]])
 ]
-def call():
-    plan = _native.plan([{"role": "user", "content": blocks}], Known({}, {}), options)
+def call(accounting="visible"):
+    chosen = replace(options, accounting=accounting)
+    plan = _native.plan([{"role": "user", "content": blocks}], Known({}, {}), chosen)
     return len(plan.choices)
 """
 
@@ -183,6 +185,12 @@ def test_large_texts_are_planned_without_a_copy() -> None:
 
 
 @needs_linux
+def test_a_preview_that_surely_does_not_fit_takes_no_memory() -> None:
+    """A step of the preview's size that cannot be chosen is passed over, not built."""
+    assert run_scarce(1 << 40, "print(call())") == "3"
+
+
+@needs_linux
 @pytest.mark.parametrize("style", ["head_tail_preview", "json_preview", "salient_preview"])
 def test_large_texts_are_previewed_without_a_copy(style: str) -> None:
     """Every style reads a huge line, wide ones too, and many lines, in bounded memory."""
@@ -197,7 +205,8 @@ for large in (text, wide):
 @pytest.mark.parametrize(
     "call",
     [
-        "call()",
+        # Without smaller previews to try, the one that is asked for is measured.
+        "call('originals')",
         "_native.cut_preview(text, 1 << 40)",
         "_native.cut_preview(wide, 1 << 40)",
         "_native.head_tail_preview(text, 1 << 25)",

@@ -17,7 +17,7 @@ from toolbudget.budget.policy import Policy
 from toolbudget.budget.recorder import Recorder
 from toolbudget.budget.settings import check_store, exemption_of
 from toolbudget.budget.state import ContentReplacementState
-from toolbudget.budget.storing import expected_path, is_json_content
+from toolbudget.budget.storing import expected_path, is_json_content, path_prefix
 from toolbudget.budget.summary import report_of
 from toolbudget.budget.taking import take
 from toolbudget.errors import ConfigError
@@ -376,6 +376,7 @@ def _plan_options(store: ResultStore, exempt_tools: Collection[str], limits: Lim
         outline=outline_for(limits.preview_style),
         accounting=limits.accounting,
         expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),
+        path_prefix=path_prefix(store),
         is_stored_as_json=is_json_content,
         is_exempt_tool=exemption_of(exempt_tools),
     )

@@ -9,7 +9,7 @@ from toolbudget._core.pure import PlanOptions
 from toolbudget.budget.gate import GateOptions
 from toolbudget.budget.once import OncePerText
 from toolbudget.budget.outlines import outline_for
-from toolbudget.budget.storing import expected_path, is_json_content
+from toolbudget.budget.storing import expected_path, is_json_content, path_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,7 @@ class Policy:
             redact=None if self.redact is None else OncePerText(self.redact),
             rule=rule,
             expected_path=lambda name, is_json: expected_path(store, name, is_json=is_json),
+            path_prefix=path_prefix(store),
             is_stored_as_json=is_json_content,
             is_exempt_tool=_Answers(self.is_exempt_tool).__getitem__,
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from toolbudget.storage.store import Content, ResultStore
 
 __all__ = ["Replaced", "StoreOutcome", "expected_path", "is_json_content"]
-__all__ += ["put_items", "store_choices"]
+__all__ += ["path_prefix", "put_items", "store_choices"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,18 @@ def expected_path(store: ResultStore, tool_use_id: str, *, is_json: bool) -> str
         with suppress(Exception):
             return str(ask(tool_use_id, is_json=is_json))
     return result_name(tool_use_id) + (".json" if is_json else ".txt")
+
+
+def path_prefix(store: ResultStore) -> str | None:
+    """Return what :func:`expected_path` puts before the names of files, if it does nothing else.
+
+    Example:
+        >>> from toolbudget import DirectoryStore, MemoryStore
+        >>> path_prefix(DirectoryStore("/data/results")), path_prefix(MemoryStore())
+        ('/data/results/', None)
+    """
+    # A class of the host's own may give other paths.
+    return store.path_prefix if type(store) is DirectoryStore else None
 
 
 def is_json_content(content: object) -> bool:

@@ -121,6 +121,11 @@ class DirectoryStore:
     def __repr__(self) -> str:
         return f"DirectoryStore({str(self._directory)!r}, durability={self._durability!r})"
 
+    @property
+    def path_prefix(self) -> str | None:
+        """What shown paths put before the name of a file; ``None`` with a ``display_path``."""
+        return self._directory_prefix if self._display_path is None else None
+
     def expected_shown_path(self, tool_use_id: str, *, is_json: bool) -> str:
         """Return the path that the model will be shown unless the plain file name is taken.
 

@@ -24,7 +24,6 @@ pub(crate) struct ChoiceParts {
     pub(crate) later: Vec<OwnCandidate>,
     /// The texts to store, if they are others than those of the result itself.
     pub(crate) redacted: Option<Vec<Py<PyString>>>,
-    pub(crate) head_text: Py<PyString>,
     pub(crate) size_bytes: usize,
     pub(crate) path: Py<PyAny>,
     pub(crate) preview_bytes: i128,
@@ -41,6 +40,8 @@ pub(crate) struct ChoiceParts {
 #[pyclass(frozen, sequence, module = "toolbudget._core._native")]
 pub(crate) struct Choices {
     parts: Vec<ChoiceParts>,
+    /// Of how many characters of a text previews are cut.
+    window_chars: usize,
     totals: Py<TotalsOfGroups>,
     cache: Py<FingerprintCache>,
     made: Mutex<Option<Py<PyList>>>,
@@ -95,11 +96,13 @@ impl Choices {
     /// `cache` is that of the plan: what is hashed for its choices is remembered there.
     pub(crate) fn new(
         parts: Vec<ChoiceParts>,
+        window_chars: usize,
         totals: Py<TotalsOfGroups>,
         cache: &Bound<'_, FingerprintCache>,
     ) -> Self {
         Self {
             parts,
+            window_chars,
             totals,
             cache: cache.clone().unbind(),
             made: Mutex::new(None),
@@ -113,7 +116,11 @@ impl Choices {
         let list = PyList::empty(py);
         let mut hashing = Hashing::with(&self.cache);
         for choice in &self.parts {
-            list.append(choice.to_object(self.totals.bind(py), &mut hashing)?)?;
+            list.append(choice.to_object(
+                self.totals.bind(py),
+                self.window_chars,
+                &mut hashing,
+            )?)?;
         }
         drop(hashing);
         // To make them may run a finalizer, which may ask for them: the first list is what holds.
@@ -130,6 +137,7 @@ impl ChoiceParts {
     fn to_object<'py>(
         &self,
         totals: &Bound<'py, TotalsOfGroups>,
+        window_chars: usize,
         hashing: &mut Hashing<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = totals.py();
@@ -149,7 +157,7 @@ impl ChoiceParts {
         let values = [
             classes.named_tuple(&classes.key, &key)?,
             occurrences.clone().into_any(),
-            self.prepared(classes, occurrences)?,
+            self.prepared(classes, occurrences, window_chars)?,
             self.path.bind(py).clone(),
             number::to_python(py, self.preview_bytes)?,
             text::from_wtf8(py, &self.replacement)?.into_any(),
@@ -164,13 +172,16 @@ impl ChoiceParts {
         &self,
         classes: &Classes,
         occurrences: Bound<'py, PyList>,
+        window_chars: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = occurrences.py();
         let parts = self.redacted.as_deref();
+        let parts = parts.unwrap_or_else(|| self.first.parts()).iter();
+        let parts: Vec<Bound<'py, PyString>> = parts.map(|part| part.bind(py).clone()).collect();
         let values = [
             classes.fresh.make(py, [occurrences.into_any()])?,
-            PyTuple::new(py, parts.unwrap_or_else(|| self.first.parts()))?.into_any(),
-            self.head_text.bind(py).clone().into_any(),
+            PyTuple::new(py, &parts)?.into_any(),
+            text::joined_head(py, &parts, window_chars)?.into_any(),
             self.size_bytes.into_pyobject(py)?.into_any(),
         ];
         classes.prepared.make(py, values)

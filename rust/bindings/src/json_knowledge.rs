@@ -8,7 +8,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString};
 use toolbudget_core::json::{JsonName, ResultSpan, measure_spans, text_of};
 use toolbudget_core::{
-    Decision, Fingerprint, Knowledge, REFERENCE_MAX_CHARS, Replacement, Unit, is_framed_reference,
+    Decision, Fingerprint, Knowledge, Outlook, REFERENCE_MAX_CHARS, Replacement, Unit,
+    is_framed_reference,
 };
 
 use crate::address::NumberMap;
@@ -17,7 +18,7 @@ use crate::error;
 use crate::json_scan::Scanned;
 use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
-use crate::options::Callbacks;
+use crate::options::{Callbacks, window_chars};
 use crate::prepared::{Asked, Prepared};
 use crate::shape::texts;
 use crate::text;
@@ -117,6 +118,11 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
     }
 
     /// The text of a result.
+    /// Of how many characters of a text previews are cut.
+    pub(crate) fn window_chars(&self) -> usize {
+        window_chars(self.callbacks.preview_bytes)
+    }
+
     fn decode_texts(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyString>> {
         if let [text] = self.scan.scan.texts_of(result) {
             let raw = text.span.of(self.body);
@@ -251,6 +257,12 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
                 Ok(false)
             }
         }
+    }
+
+    fn outlook(&mut self, candidate: usize) -> PyResult<Outlook> {
+        self.with_prepared(candidate, |prepared, asked, callbacks| {
+            prepared.outlook(asked.parts, callbacks)
+        })
     }
 
     fn replacement_chars(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<u64> {

@@ -170,7 +170,7 @@ impl<'py> Writer<'_, 'py> {
         let values = [
             fresh,
             PyTuple::new(self.py, parts)?.into_any(),
-            source.head_text.clone().into_any(),
+            text::joined_head(self.py, parts, self.knowledge.window_chars())?.into_any(),
             source.size_bytes.into_bound_py_any(self.py)?,
         ];
         let made = self.classes.prepared.make(self.py, values)?;

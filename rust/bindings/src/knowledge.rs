@@ -4,14 +4,14 @@ use std::slice;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use toolbudget_core::{Decision, Fingerprint, Knowledge, Replacement, Unit};
+use toolbudget_core::{Decision, Fingerprint, Knowledge, Outlook, Replacement, Unit};
 
 use crate::cache::Memory;
 use crate::classes::Classes;
 use crate::collect::{Collected, Place};
 use crate::known::{Known, PyReplacement};
 use crate::late::LateFingerprint;
-use crate::options::Callbacks;
+use crate::options::{Callbacks, window_chars};
 use crate::plan_items::PlanItem;
 use crate::prepared::{Asked, Prepared, Source};
 use crate::text::{self, PyText};
@@ -155,6 +155,11 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         &mut self.prepared[position]
     }
 
+    /// Of how many characters of a text previews are cut.
+    pub(crate) fn window_chars(&self) -> usize {
+        window_chars(self.callbacks.preview_bytes)
+    }
+
     fn place(&self, candidate: usize) -> &'a Place<'py> {
         &self.collected.places[candidate]
     }
@@ -246,6 +251,12 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
                 Ok(false)
             }
         }
+    }
+
+    fn outlook(&mut self, candidate: usize) -> PyResult<Outlook> {
+        let parts = self.place(candidate).texts.parts();
+        let callbacks = self.callbacks;
+        self.prepared_mut(candidate).outlook(parts, callbacks)
     }
 
     fn replacement_chars(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<u64> {

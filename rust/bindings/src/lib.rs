@@ -31,6 +31,7 @@ mod options;
 mod outline;
 mod own_candidate;
 mod past;
+mod paths;
 mod placing;
 mod plan;
 mod plan_again;

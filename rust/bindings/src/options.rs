@@ -12,7 +12,7 @@ use toolbudget_core::{
 use crate::classes::Classes;
 use crate::number;
 use crate::styles;
-use crate::text::Wtf8;
+use crate::text::{OwnWtf8, Wtf8};
 
 /// `PlanOptions` as the core takes them, and the callbacks.
 pub(crate) struct PlanOptions<'py> {
@@ -26,6 +26,8 @@ pub(crate) struct Callbacks<'py> {
     pub(crate) preview_bytes: i128,
     pub(crate) reader_hint: Option<Wtf8<'py>>,
     pub(crate) expected_path: Bound<'py, PyAny>,
+    /// What the paths begin with that it gives for ids which are file names.
+    pub(crate) path_prefix: Option<Wtf8<'py>>,
     pub(crate) is_stored_as_json: Bound<'py, PyAny>,
     pub(crate) redact: Option<Bound<'py, PyAny>>,
     pub(crate) style: Style,
@@ -54,6 +56,7 @@ pub(crate) struct ReadOptions {
     style: Style,
     is_exempt_tool: Py<PyAny>,
     expected_path: Py<PyAny>,
+    path_prefix: Option<OwnWtf8>,
     is_stored_as_json: Py<PyAny>,
 }
 
@@ -71,6 +74,7 @@ impl ReadOptions {
             style: callbacks.style,
             is_exempt_tool: read.is_exempt_tool.clone().unbind(),
             expected_path: callbacks.expected_path.clone().unbind(),
+            path_prefix: callbacks.path_prefix.as_ref().map(OwnWtf8::of),
             is_stored_as_json: callbacks.is_stored_as_json.clone().unbind(),
         }))
     }
@@ -87,6 +91,7 @@ impl ReadOptions {
                 preview_bytes: self.core.budget.preview_bytes,
                 reader_hint: None,
                 expected_path: self.expected_path.bind(py).clone(),
+                path_prefix: self.path_prefix.as_ref().map(|prefix| prefix.bind(py)),
                 is_stored_as_json: self.is_stored_as_json.bind(py).clone(),
                 redact: None,
                 style: self.style,
@@ -114,9 +119,12 @@ impl<'py> PlanOptions<'py> {
         let callbacks = Callbacks {
             preview_bytes: number::saturating_i128(&preview_bytes)?,
             reader_hint: optional(options.getattr(intern!(py, "reader_hint"))?)
-                .map(|hint| read_hint(&hint))
+                .map(|hint| read_text(&hint))
                 .transpose()?,
             expected_path: options.getattr(intern!(py, "expected_path"))?,
+            path_prefix: optional(options.getattr(intern!(py, "path_prefix"))?)
+                .map(|prefix| read_text(&prefix))
+                .transpose()?,
             is_stored_as_json: options.getattr(intern!(py, "is_stored_as_json"))?,
             redact: optional(options.getattr(intern!(py, "redact"))?),
             style: styles::read_style(&options.getattr(intern!(py, "preview_style"))?)?,
@@ -140,9 +148,9 @@ impl<'py> PlanOptions<'py> {
     }
 }
 
-/// A line about the host's own reader, in WTF-8. What is no text is refused.
-pub(crate) fn read_hint<'py>(hint: &Bound<'py, PyAny>) -> PyResult<Wtf8<'py>> {
-    Wtf8::of(hint.cast::<PyString>()?)
+/// A text of the host's in WTF-8, as the line about its own reader is. What is no text is refused.
+pub(crate) fn read_text<'py>(text: &Bound<'py, PyAny>) -> PyResult<Wtf8<'py>> {
+    Wtf8::of(text.cast::<PyString>()?)
 }
 
 /// How many characters of a text previews of at most `preview_bytes` are cut from.

@@ -65,7 +65,12 @@ impl<'a, 'py> Writer<'a, 'py> {
         for choice in plan.choices {
             choices.push(self.choice(choice, knowledge, groups_before)?);
         }
-        let choices = Choices::new(choices, totals.clone().unbind(), self.cache);
+        let choices = Choices::new(
+            choices,
+            knowledge.window_chars(),
+            totals.clone().unbind(),
+            self.cache,
+        );
         let decided = Decided {
             choices: Bound::new(self.py, choices)?,
             kept,
@@ -93,7 +98,6 @@ impl<'a, 'py> Writer<'a, 'py> {
             first: own(&first),
             later: choice.later.iter().map(own).collect(),
             redacted: redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect()),
-            head_text: source.head_text.unbind(),
             size_bytes: source.size_bytes,
             path: source.path.unbind(),
             preview_bytes: choice.preview_bytes,
@@ -125,7 +129,7 @@ pub(crate) fn write_settled<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = cache.py();
     let totals = Bound::new(py, TotalsOfGroups::new(mem::take(&mut sums.totals)))?;
-    let choices = Choices::new(Vec::new(), totals.clone().unbind(), cache);
+    let choices = Choices::new(Vec::new(), 0, totals.clone().unbind(), cache);
     let decided = Decided {
         choices: Bound::new(py, choices)?,
         kept: Vec::new(),

@@ -2,13 +2,14 @@
 
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
-use toolbudget_core::{Draft, Original, Replacement, Shown, ShownStyle, Style};
+use pyo3::types::{PyBool, PyString};
+use toolbudget_core::{Draft, Frame, Original, Outlook, Replacement, Shown, ShownStyle, Style};
 
 use crate::error;
 use crate::options::{Callbacks, window_chars};
+use crate::paths::plain_path;
 use crate::styles;
-use crate::text::{self, PyText, Wtf8};
+use crate::text::{self, Head, PyText, Wtf8};
 
 /// A fresh result with the text that may be stored and shown.
 pub(crate) struct Prepared<'py> {
@@ -17,17 +18,22 @@ pub(crate) struct Prepared<'py> {
     source: Option<Source<'py>>,
 }
 
-/// What its replacement says, found out when the first one is built.
+/// What its replacement says, found out when the first one is measured.
 pub(crate) struct Source<'py> {
     pub(crate) path: Bound<'py, PyAny>,
     pub(crate) size_bytes: usize,
-    /// The beginning of its text, from which any preview is cut.
-    pub(crate) head_text: Bound<'py, PyString>,
     path_text: Wtf8<'py>,
-    head: Wtf8<'py>,
-    draft: Draft,
+    frame: Frame,
+    /// What any preview is cut from, found when the first one is.
+    beginning: Option<Box<Beginning<'py>>>,
     /// The preview that was made last in another style than that of the beginning, and its size.
-    shown: Option<(i128, Shown)>,
+    shown: Option<Box<(i128, Shown)>>,
+}
+
+/// The beginning of a text.
+struct Beginning<'py> {
+    head: Head<'py>,
+    draft: Draft,
 }
 
 impl<'py> Prepared<'py> {
@@ -75,6 +81,25 @@ impl<'py> Prepared<'py> {
         Some((self.redacted.take(), source))
     }
 
+    /// What is known of its text before a replacement is measured.
+    pub(crate) fn outlook(
+        &self,
+        parts: &[Bound<'py, PyString>],
+        callbacks: &Callbacks<'py>,
+    ) -> PyResult<Outlook> {
+        if callbacks.style != Style::Head || self.redacted.is_some() {
+            // Another part is shown, or that of another text.
+            return Ok(Outlook::Unknown);
+        }
+        let [whole] = parts else {
+            return Ok(Outlook::Beginning);
+        };
+        let ascii = text::ascii_bytes(whole)?;
+        Ok(ascii.map_or(Outlook::Beginning, |ascii| {
+            Outlook::of_ascii(ascii, callbacks.preview_bytes)
+        }))
+    }
+
     /// Characters of the replacement with a preview of so many bytes.
     pub(crate) fn replacement_chars(
         &mut self,
@@ -82,15 +107,14 @@ impl<'py> Prepared<'py> {
         callbacks: &Callbacks<'py>,
         preview_bytes: i128,
     ) -> PyResult<u64> {
-        // Asked for every size of previews: what was found out once is nearly always enough.
-        let source = match &self.source {
-            Some(source) if callbacks.style == Style::Head => source,
-            _ => self.source_of(result, callbacks, preview_bytes)?,
+        let source = self.source_of(result, callbacks, preview_bytes)?;
+        let Some(Beginning { head, draft }) = source.beginning_at(preview_bytes) else {
+            return Ok(source.frame.size_chars());
         };
         let preview = callbacks.preview_size(preview_bytes);
         Ok(match source.shown_at(preview_bytes) {
-            Some(shown) => source.draft.size_chars_shown(shown, &preview),
-            None => source.draft.size_chars(source.head.as_bytes()?, &preview),
+            Some(shown) => draft.size_chars_shown(shown, &preview),
+            None => draft.size_chars(head.as_bytes()?, &preview),
         })
     }
 
@@ -102,11 +126,19 @@ impl<'py> Prepared<'py> {
         preview_bytes: i128,
     ) -> PyResult<Replacement> {
         let source = self.source_of(result, callbacks, preview_bytes)?;
-        let original = source.original(callbacks)?;
+        let beginning = source.beginning_at(preview_bytes);
+        let head = beginning.map(|beginning| beginning.head.as_bytes());
+        let original = Original {
+            head: head.transpose()?.unwrap_or_default(),
+            ..original(source.size_bytes, &source.path_text, callbacks)?
+        };
         let preview = callbacks.preview_size(preview_bytes);
-        let built = match source.shown_at(preview_bytes) {
-            Some(shown) => source.draft.build_shown(&original, &preview, shown),
-            None => source.draft.build(&original, &preview),
+        let built = match (beginning, source.shown_at(preview_bytes)) {
+            (None, _) => source.frame.build(&original),
+            (Some(Beginning { draft, .. }), None) => draft.build(&original, &preview),
+            (Some(Beginning { draft, .. }), Some(shown)) => {
+                draft.build_shown(&original, &preview, shown)
+            }
         };
         built.map_err(error::out_of_memory)
     }
@@ -125,8 +157,11 @@ impl<'py> Prepared<'py> {
         let Some(source) = self.source.as_mut() else {
             return Err(error::internal(py, "a source is gone"));
         };
-        if callbacks.style != Style::Head && preview_bytes > 0 {
-            source.show(py, parts, callbacks, preview_bytes)?;
+        if preview_bytes > 0 {
+            source.begin(parts, callbacks)?;
+            if callbacks.style != Style::Head {
+                source.show(py, parts, callbacks, preview_bytes)?;
+            }
         }
         Ok(source)
     }
@@ -146,27 +181,40 @@ impl<'py> Source<'py> {
         callbacks: &Callbacks<'py>,
     ) -> PyResult<Self> {
         let path = find_path(result, callbacks)?;
-        let head_text = text::joined_head(path.py(), parts, window_chars(callbacks.preview_bytes))?;
         let path_text = Wtf8::of(&text::formatted(&path)?)?;
-        let head = Wtf8::of(&head_text)?;
-        let size_bytes = match parts {
-            [whole] if whole.is(&head_text) => head.as_bytes()?.len(),
-            _ => text::joined_utf8_length(parts)?,
-        };
-        let original = original(&head, size_bytes, &path_text, callbacks)?;
-        let draft = match head {
-            Wtf8::Ascii(_) => Draft::of_ascii(&original, callbacks.preview_bytes),
-            Wtf8::Encoded(_) => Draft::of(&original, callbacks.preview_bytes),
-        };
+        let size_bytes = text::joined_utf8_length(parts)?;
+        let frame = Frame::of(&original(size_bytes, &path_text, callbacks)?);
         Ok(Self {
-            draft: draft.map_err(error::out_of_memory)?,
             path_text,
             path,
             size_bytes,
-            head,
-            head_text,
+            frame,
+            beginning: None,
             shown: None,
         })
+    }
+
+    /// Finds the beginning of the text, unless it was found before.
+    fn begin(
+        &mut self,
+        parts: &[Bound<'py, PyString>],
+        callbacks: &Callbacks<'py>,
+    ) -> PyResult<()> {
+        if self.beginning.is_some() {
+            return Ok(());
+        }
+        let py = callbacks.expected_path.py();
+        let head = Head::of(py, parts, window_chars(callbacks.preview_bytes))?;
+        let bytes = head.as_bytes()?;
+        let draft = Draft::with_frame(self.frame, bytes, head.is_ascii(), callbacks.preview_bytes)
+            .map_err(error::out_of_memory)?;
+        self.beginning = Some(Box::new(Beginning { head, draft }));
+        Ok(())
+    }
+
+    /// The beginning of the text, if any of it is shown.
+    fn beginning_at(&self, preview_bytes: i128) -> Option<&Beginning<'py>> {
+        self.beginning.as_deref().filter(|_| preview_bytes > 0)
     }
 
     /// Makes the preview of such a size, unless it was the last one that was made.
@@ -179,51 +227,57 @@ impl<'py> Source<'py> {
     ) -> PyResult<()> {
         if self
             .shown
-            .as_ref()
+            .as_deref()
             .is_none_or(|(size, _)| *size != preview_bytes)
         {
             let outline = callbacks.outline.as_ref();
             let shown = styles::shown(py, parts, preview_bytes, callbacks.style, outline)?;
-            self.shown = Some((preview_bytes, shown));
+            self.shown = Some(Box::new((preview_bytes, shown)));
         }
         Ok(())
     }
 
     /// The preview of such a size, if it is another one than the beginning of the text.
     pub(crate) fn shown_at(&self, preview_bytes: i128) -> Option<&Shown> {
-        let shown = self.shown.as_ref();
+        let shown = self.shown.as_deref();
         let (_, shown) = shown.filter(|(size, _)| *size == preview_bytes)?;
         (shown.style != ShownStyle::Head).then_some(shown)
     }
-
-    fn original<'a>(&'a self, callbacks: &'a Callbacks<'py>) -> PyResult<Original<'a>> {
-        original(&self.head, self.size_bytes, &self.path_text, callbacks)
-    }
 }
 
-/// Asks the host for the path that the replacement shows.
+/// The path that the replacement shows; the host is asked for any that may be another one than that
+/// of a file named after the id.
 fn find_path<'py>(
     result: &Asked<'_, 'py>,
     callbacks: &Callbacks<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let content = result.content;
-    let tool_use_id = result.tool_use_id.as_object();
-    if content.is_some_and(PyAnyMethods::is_instance_of::<PyString>) {
-        return callbacks.expected_path.call1((tool_use_id, false));
+    let tool_use_id = result.tool_use_id;
+    let is_json = if content.is_some_and(PyAnyMethods::is_instance_of::<PyString>) {
+        PyBool::new(callbacks.expected_path.py(), false)
+            .to_owned()
+            .into_any()
+    } else {
+        callbacks.is_stored_as_json.call1((content,))?
+    };
+    if let Some(prefix) = &callbacks.path_prefix
+        && let Some(path) = plain_path(prefix, tool_use_id, is_json.is_truthy()?)?
+    {
+        return Ok(path.into_any());
     }
-    let is_json = callbacks.is_stored_as_json.call1((content,))?;
-    callbacks.expected_path.call1((tool_use_id, is_json))
+    let arguments = (tool_use_id.as_object(), is_json);
+    callbacks.expected_path.call1(arguments)
 }
 
+/// A text of which only what stands around a preview is to be written.
 fn original<'a, 'py>(
-    head: &'a Wtf8<'py>,
     size_bytes: usize,
     path: &'a Wtf8<'py>,
     callbacks: &'a Callbacks<'py>,
 ) -> PyResult<Original<'a>> {
     let hint = callbacks.reader_hint.as_ref();
     Ok(Original {
-        head: head.as_bytes()?,
+        head: b"",
         size_bytes: size_bytes as i128,
         path: path.as_bytes()?,
         reader_hint: hint.map(Wtf8::as_bytes).transpose()?,

@@ -56,7 +56,7 @@ pub(crate) fn build<'py>(
     let preview_bytes = number::saturating_i128(preview_bytes)?;
     let head = Wtf8::of(&text::head(text, options::window_chars(preview_bytes))?)?;
     let path = Wtf8::of(&text::formatted(path)?)?;
-    let hint = reader_hint.map(options::read_hint).transpose()?;
+    let hint = reader_hint.map(options::read_text).transpose()?;
     let original = Original {
         head: head.as_bytes()?,
         size_bytes: match size_bytes {

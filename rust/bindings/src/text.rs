@@ -29,7 +29,10 @@ pub(crate) struct PyText<'py> {
 impl<'py> PyText<'py> {
     /// `text` must be a plain `str`: a subclass may compare in its own way.
     pub(crate) fn new(text: Bound<'py, PyString>) -> PyResult<Self> {
-        let hash = text.hash()?;
+        let hash = match raw::known_hash(&text) {
+            Some(hash) => hash,
+            None => text.hash()?,
+        };
         Ok(Self { text, hash })
     }
 
@@ -130,15 +133,80 @@ impl<'py> Wtf8<'py> {
 
     pub(crate) fn as_bytes(&self) -> PyResult<&[u8]> {
         match self {
-            Self::Ascii(text) => text.to_str().map(str::as_bytes),
+            Self::Ascii(text) => match raw::known_ascii(text) {
+                Some(ascii) => Ok(ascii),
+                None => text.to_str().map(str::as_bytes),
+            },
             Self::Encoded(bytes) => Ok(bytes.as_bytes()),
         }
     }
 }
 
+/// [`Wtf8`] apart from the call that made it.
+pub(crate) enum OwnWtf8 {
+    Ascii(Py<PyString>),
+    Encoded(Py<PyBytes>),
+}
+
+impl OwnWtf8 {
+    pub(crate) fn of(text: &Wtf8<'_>) -> Self {
+        match text {
+            Wtf8::Ascii(text) => Self::Ascii(text.clone().unbind()),
+            Wtf8::Encoded(bytes) => Self::Encoded(bytes.clone().unbind()),
+        }
+    }
+
+    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> Wtf8<'py> {
+        match self {
+            Self::Ascii(text) => Wtf8::Ascii(text.bind(py).clone()),
+            Self::Encoded(bytes) => Wtf8::Encoded(bytes.bind(py).clone()),
+        }
+    }
+}
+
+/// The beginning of a text in WTF-8.
+pub(crate) struct Head<'py> {
+    /// As a rule the whole text, to copy a part of which would take longer than to cut its bytes.
+    text: Wtf8<'py>,
+    max_bytes: usize,
+}
+
+impl<'py> Head<'py> {
+    /// The first `max_chars` characters of the text that `parts` make when they are joined.
+    pub(crate) fn of(
+        py: Python<'py>,
+        parts: &[Bound<'py, PyString>],
+        max_chars: usize,
+    ) -> PyResult<Self> {
+        if let [whole] = parts
+            && is_ascii(whole)?
+        {
+            return Ok(Self {
+                text: Wtf8::Ascii(whole.clone()),
+                max_bytes: max_chars,
+            });
+        }
+        Ok(Self {
+            text: Wtf8::of(&joined_head(py, parts, max_chars)?)?,
+            max_bytes: usize::MAX,
+        })
+    }
+
+    pub(crate) fn as_bytes(&self) -> PyResult<&[u8]> {
+        let bytes = self.text.as_bytes()?;
+        Ok(&bytes[..bytes.len().min(self.max_bytes)])
+    }
+
+    pub(crate) const fn is_ascii(&self) -> bool {
+        matches!(self.text, Wtf8::Ascii(_))
+    }
+}
+
 /// The bytes of a text that is ASCII, without a copy.
 pub(crate) fn ascii_bytes<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Option<&'a [u8]>> {
-    if is_ascii(text)? {
+    if let Some(ascii) = raw::known_ascii(text) {
+        Ok(Some(ascii))
+    } else if is_ascii(text)? {
         text.to_str().map(|text| Some(text.as_bytes()))
     } else {
         Ok(None)
@@ -190,7 +258,7 @@ pub(crate) fn from_json<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Bound<'py,
 
 /// Counts the bytes of `text` in UTF-8; a lone surrogate takes three.
 pub(crate) fn utf8_length(text: &Bound<'_, PyString>) -> PyResult<usize> {
-    let length_chars = text.code_point_len()?;
+    let length_chars = raw::length_chars(text)?;
     if is_ascii(text)? {
         return Ok(length_chars);
     }
@@ -298,11 +366,18 @@ pub(crate) fn formatted<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 }
 
 /// Tells whether the text that plain `parts` make looks like another program's reference.
+#[inline]
 pub(crate) fn is_framed<'py>(py: Python<'py>, parts: &[Bound<'py, PyString>]) -> PyResult<bool> {
+    if let [text] = parts
+        && let Some(ascii) = raw::known_ascii(text)
+        && ascii.first() != Some(&b'<')
+    {
+        return Ok(false);
+    }
     let mut size_chars = 0_u64;
     let mut first = None;
     for part in parts {
-        let part_chars = part.code_point_len()? as u64;
+        let part_chars = raw::length_chars(part)? as u64;
         size_chars = size_chars.saturating_add(part_chars);
         if size_chars > REFERENCE_MAX_CHARS {
             return Ok(false);

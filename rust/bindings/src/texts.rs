@@ -5,6 +5,8 @@ use std::slice;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
+use crate::raw;
+
 /// The texts of all-text content, with the objects that hold them.
 pub(crate) enum Texts<'py> {
     /// A plain string, perhaps of the only text block.
@@ -72,7 +74,7 @@ impl<'py> Texts<'py> {
     pub(crate) fn size_chars(&self) -> PyResult<u64> {
         let mut size_chars = 0_u64;
         for part in self.parts() {
-            size_chars = size_chars.saturating_add(part.code_point_len()? as u64);
+            size_chars = size_chars.saturating_add(raw::length_chars(part)? as u64);
         }
         Ok(size_chars)
     }

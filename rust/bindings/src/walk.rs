@@ -9,7 +9,7 @@ use toolbudget_core::{Call, Chain, Found, SkipReason};
 
 use crate::collect::Place;
 use crate::items::{Items, is_list};
-use crate::raw::{Read, Readers, ToolResult, is_same_text};
+use crate::raw::{Read, Readers, ToolResult, is_same_text, length_chars};
 use crate::shape::{
     Message, Role, check_sequence, field, is_mapping, is_type, read_message, text_field, texts,
 };
@@ -230,7 +230,7 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
         let Ok(text) = result.content.cast_exact::<PyString>() else {
             return Ok(Some(result));
         };
-        let size_chars = text.code_point_len()? as u64;
+        let size_chars = length_chars(text)? as u64;
         if size_chars == 0 {
             self.sink.skip(SkipReason::Empty);
             return Ok(None);

@@ -1,10 +1,13 @@
 //! Choosing among the fresh results of one group: largest first, previews counted, shrinking.
 
+mod forecast;
+
 use std::cmp::Reverse;
 
 use crate::limit::Limit;
-use crate::replacement::{FRAME_CHARS, Replacement};
+use crate::replacement::{FRAME_CHARS, Outlook, Replacement};
 use crate::unit::{Measure, Unit};
+use forecast::Forecast;
 
 /// Shares of the preview's size, tried in this order until the group fits.
 const PREVIEW_STEPS_PERCENT: [i128; 5] = [100, 50, 25, 10, 0];
@@ -127,6 +130,42 @@ impl ReplacementSize {
     }
 }
 
+/// What is asked about replacements, by the index of their item, to choose among them.
+pub trait ReplacementSizes {
+    /// What may go wrong; choosing ends with the first one.
+    type Error;
+
+    /// What is known of an item's text before its replacement is measured. A preview with which a
+    /// group surely does not fit is passed over, so that the more this says, the less is asked.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be read.
+    fn outlook(&mut self, item: usize) -> Result<Outlook, Self::Error> {
+        let _ = item;
+        Ok(Outlook::Unknown)
+    }
+
+    /// The size of a replacement. No choice depends on more, so that one whose size is known
+    /// otherwise need not be built for it.
+    ///
+    /// # Errors
+    ///
+    /// What the replacement says cannot be found out.
+    fn size(&mut self, item: usize, preview_bytes: i128) -> Result<ReplacementSize, Self::Error>;
+}
+
+impl<F, E> ReplacementSizes for F
+where
+    F: FnMut(usize, i128) -> Result<ReplacementSize, E>,
+{
+    type Error = E;
+
+    fn size(&mut self, item: usize, preview_bytes: i128) -> Result<ReplacementSize, E> {
+        self(item, preview_bytes)
+    }
+}
+
 /// What was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
@@ -139,12 +178,10 @@ pub struct Chosen {
 /// Chooses what to replace in a group that is over the limit, and notes the gain in `totals`.
 ///
 /// The first preview size at which the group fits holds for all; if none fits, the smallest one.
-/// `measure` gives the size of an item's replacement with a preview of so many bytes: no choice
-/// depends on more, so that one whose size is known otherwise need not be built for it.
 ///
 /// # Errors
 ///
-/// Those of `measure`.
+/// Those of `sizes`.
 ///
 /// ```
 /// use toolbudget_core::{
@@ -167,12 +204,12 @@ pub struct Chosen {
 /// assert_eq!(totals.visible(Accounting::Visible), 600);
 /// # Ok::<(), ()>(())
 /// ```
-pub fn choose<E>(
+pub fn choose<S: ReplacementSizes>(
     items: &[Choosable],
     totals: &mut Totals,
     budget: &Budget,
-    mut measure: impl FnMut(usize, i128) -> Result<ReplacementSize, E>,
-) -> Result<Chosen, E> {
+    mut sizes: S,
+) -> Result<Chosen, S::Error> {
     let mut largest_first: Vec<(usize, Choosable)> = items.iter().copied().enumerate().collect();
     largest_first.sort_by_key(|(_, item)| Reverse(item.size_chars));
     let visible = totals.visible(budget.accounting);
@@ -180,14 +217,20 @@ pub fn choose<E>(
         preview_bytes: budget.preview_bytes,
         taken: Vec::new(),
     };
-    for preview_bytes in preview_steps(totals, budget) {
+    let mut forecast = Forecast::of(&largest_first, visible, budget);
+    let mut steps = preview_steps(totals, budget).peekable();
+    while let Some(preview_bytes) = steps.next() {
+        let is_last = steps.peek().is_none();
+        if !is_last && !forecast.may_fit(preview_bytes, &mut sizes)? {
+            continue;
+        }
         let mut attempt = Attempt::new(visible, budget);
         for &(index, item) in &largest_first {
             // From the first one that is no longer than a frame on, none can be replaced.
             if attempt.fits() || item.size_chars <= FRAME_CHARS {
                 break;
             }
-            attempt.take(index, item, measure(index, preview_bytes)?);
+            attempt.take(index, item, sizes.size(index, preview_bytes)?);
         }
         totals.gained = visible.saturating_sub(attempt.visible);
         let fits = attempt.fits();

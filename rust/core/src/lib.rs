@@ -52,7 +52,9 @@ mod tokens;
 mod unit;
 
 pub use calls::{Call, is_code_caller};
-pub use choose::{Accounting, Budget, Built, Choosable, Chosen, ReplacementSize, Totals, choose};
+pub use choose::{
+    Accounting, Budget, Built, Choosable, Chosen, ReplacementSize, ReplacementSizes, Totals, choose,
+};
 pub use collect::{Candidate, Collector, Found, Group, SkipReason, Skipped, Survey};
 pub use columns::{Before, ColumnCollector, Columns, Numbers, Standing};
 pub use decision::{Decision, Key, Recorded, Rule};
@@ -66,7 +68,8 @@ pub use outline::{Drawer, Outline};
 pub use plan::{Choice, Knowledge, Options, Plan, plan};
 pub use preview::{Preview, cut_preview, preview_window_chars};
 pub use replacement::{
-    Draft, Original, PreviewSize, REFERENCE_MAX_CHARS, Replacement, is_framed_reference,
+    Draft, Frame, Original, Outlook, PreviewSize, REFERENCE_MAX_CHARS, Replacement,
+    is_framed_reference,
 };
 pub use salient::salient_preview;
 pub use select::select_largest;

@@ -8,6 +8,7 @@ use crate::choose::{Budget, Built, Totals};
 use crate::collect::{Skipped, Survey};
 use crate::decision::{Decision, Recorded, Rule};
 use crate::fingerprint::Fingerprint;
+use crate::replacement::Outlook;
 use crate::text::Text;
 use crate::unit::Unit;
 use planner::Planner;
@@ -110,6 +111,17 @@ pub trait Knowledge {
     ///
     /// The text cannot be read.
     fn prepare(&mut self, candidate: usize) -> Result<bool, Self::Error>;
+
+    /// What is known of the text that would be shown of a prepared candidate; see
+    /// [`Outlook`]. To know nothing is never wrong.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be read.
+    fn outlook(&mut self, candidate: usize) -> Result<Outlook, Self::Error> {
+        let _ = candidate;
+        Ok(Outlook::Unknown)
+    }
 
     /// Characters of the replacement that [`build`](Self::build) would build.
     ///

@@ -1,11 +1,15 @@
 //! The replacement text that stands in for a result, and how one is recognised.
 
+mod frame;
+
 use std::collections::TryReserveError;
 
 use crate::preview::{Cut, SafeHead};
 use crate::shown::{Shown, ShownStyle};
 use crate::size::{count_chars, is_continuation};
 use crate::size_text::SizeText;
+
+pub use frame::{Frame, Outlook};
 
 const OPENING: &str = "<persisted-output>\n";
 const SIZE: &[u8] = b"Output too large (";
@@ -17,12 +21,9 @@ const TITLE_END: &[u8] = b"):\n";
 const ELLIPSIS: &[u8] = b"\n...";
 const CLOSING: &str = "\n</persisted-output>";
 
-/// Of how many pieces of text a replacement is made.
-const MOST_PARTS: usize = 15;
-
 /// Every replacement is longer than this.
-pub(crate) const FRAME_CHARS: u64 =
-    (OPENING.len() + SIZE.len() + PATH.len() + CLOSING.len()) as u64;
+pub(crate) const FRAME_CHARS: u64 = FRAME_BYTES as u64;
+const FRAME_BYTES: usize = OPENING.len() + SIZE.len() + PATH.len() + CLOSING.len();
 
 /// Other programs' references are at most this long; a larger text in the same frame is plain data.
 pub const REFERENCE_MAX_CHARS: u64 = 16_384;
@@ -124,9 +125,7 @@ impl PreviewSize {
 #[derive(Clone, Debug)]
 pub struct Draft {
     head: SafeHead,
-    size: SizeText,
-    /// Characters of all that does not depend on the preview.
-    frame_chars: u64,
+    frame: Frame,
 }
 
 impl Draft {
@@ -136,34 +135,31 @@ impl Draft {
     ///
     /// There is no memory for the text.
     pub fn of(original: &Original<'_>, max_preview_bytes: i128) -> Result<Self, TryReserveError> {
-        let head = SafeHead::of(original.head, in_memory(max_preview_bytes))?;
-        Ok(Self::with_head(original, head))
+        Ok(Self {
+            head: SafeHead::of(original.head, in_memory(max_preview_bytes))?,
+            frame: Frame::of(original),
+        })
     }
 
-    /// The same for an original whose head is known to be ASCII, so that it need not be checked.
+    /// Goes on with a replacement that was begun; `is_ascii` if the head is known to be, so that it
+    /// need not be checked.
     ///
     /// # Errors
     ///
     /// There is no memory for the text.
-    pub fn of_ascii(
-        original: &Original<'_>,
+    pub fn with_frame(
+        frame: Frame,
+        head: &[u8],
+        is_ascii: bool,
         max_preview_bytes: i128,
     ) -> Result<Self, TryReserveError> {
-        let head = SafeHead::of_ascii(original.head, in_memory(max_preview_bytes))?;
-        Ok(Self::with_head(original, head))
-    }
-
-    fn with_head(original: &Original<'_>, head: SafeHead) -> Self {
-        let size = SizeText::of(original.size_bytes);
-        let hint = original.reader_hint;
-        Self {
-            head,
-            size,
-            frame_chars: FRAME_CHARS
-                + size.as_bytes().len() as u64
-                + count_chars(original.path)
-                + hint.map_or(0, |hint| 1 + count_chars(hint)),
-        }
+        let max_bytes = in_memory(max_preview_bytes);
+        let head = if is_ascii {
+            SafeHead::of_ascii(head, max_bytes)?
+        } else {
+            SafeHead::of(head, max_bytes)?
+        };
+        Ok(Self { head, frame })
     }
 
     /// Characters that the replacement with a preview of at most such a size has. `head` is that of
@@ -182,7 +178,7 @@ impl Draft {
     #[must_use]
     pub fn size_chars(&self, head: &[u8], preview: &PreviewSize) -> u64 {
         if preview.is_none() {
-            return self.frame_chars;
+            return self.frame.size_chars;
         }
         self.chars_with(self.head.cut(head, in_memory(preview.bytes)), preview)
     }
@@ -190,7 +186,7 @@ impl Draft {
     fn chars_with(&self, cut: Cut<'_>, preview: &PreviewSize) -> u64 {
         let title = TITLE.len() + preview.label.as_bytes().len() + TITLE_END.len();
         let ellipsis = ellipsis(cut.has_more).len();
-        self.frame_chars + self.head.count_chars(cut) + (title + ellipsis) as u64
+        self.frame.size_chars + self.head.count_chars(cut) + (title + ellipsis) as u64
     }
 
     /// Characters that the replacement with a preview in another style has.
@@ -200,7 +196,8 @@ impl Draft {
         let title = label.iter().map(|part| part.len()).sum::<usize>();
         let title = title + preview.label.as_bytes().len() + TITLE_END.len();
         let ellipsis = ellipsis(shown.preview.has_more).len();
-        self.frame_chars + count_chars(shown.preview.text.as_bytes()) + (title + ellipsis) as u64
+        let preview_chars = count_chars(shown.preview.text.as_bytes());
+        self.frame.size_chars + preview_chars + (title + ellipsis) as u64
     }
 
     /// Builds the replacement with a preview that was made in any style.
@@ -233,13 +230,17 @@ impl Draft {
         if preview.is_none() || shown.style == ShownStyle::Head {
             return self.build(original, preview);
         }
-        let mut parts = self.frame(original);
-        [parts[7], parts[8]] = [OTHER_TITLE, shown.style.label().as_bytes()];
-        [parts[9], parts[10]] = [OTHER_SIZE, preview.label.as_bytes()];
-        [parts[11], parts[12]] = [TITLE_END, shown.preview.text.as_bytes()];
-        parts[13] = ellipsis(shown.preview.has_more);
+        let parts = [
+            OTHER_TITLE,
+            shown.style.label().as_bytes(),
+            OTHER_SIZE,
+            preview.label.as_bytes(),
+            TITLE_END,
+            shown.preview.text.as_bytes(),
+            ellipsis(shown.preview.has_more),
+        ];
         Ok(Replacement {
-            text: concatenate(&parts)?,
+            text: self.frame.write(original, &parts)?,
             size_chars: self.size_chars_shown(shown, preview),
         })
     }
@@ -254,32 +255,16 @@ impl Draft {
         original: &Original<'_>,
         preview: &PreviewSize,
     ) -> Result<Replacement, TryReserveError> {
-        let mut parts = self.frame(original);
-        let mut size_chars = self.frame_chars;
-        if !preview.is_none() {
-            let cut = self.head.cut(original.head, in_memory(preview.bytes));
-            [parts[7], parts[8], parts[9]] = [TITLE, preview.label.as_bytes(), TITLE_END];
-            parts[10] = cut.text;
-            parts[11] = ellipsis(cut.has_more);
-            size_chars = self.chars_with(cut, preview);
+        if preview.is_none() {
+            return self.frame.build(original);
         }
+        let cut = self.head.cut(original.head, in_memory(preview.bytes));
+        let label = preview.label.as_bytes();
+        let parts = [TITLE, label, TITLE_END, cut.text, ellipsis(cut.has_more)];
         Ok(Replacement {
-            text: concatenate(&parts)?,
-            size_chars,
+            text: self.frame.write(original, &parts)?,
+            size_chars: self.chars_with(cut, preview),
         })
-    }
-
-    /// All that does not depend on the preview, with room for it before the end.
-    #[inline]
-    fn frame<'a>(&'a self, original: &Original<'a>) -> [&'a [u8]; MOST_PARTS] {
-        let mut parts: [&[u8]; MOST_PARTS] = [b""; MOST_PARTS];
-        [parts[0], parts[1], parts[2]] = [OPENING.as_bytes(), SIZE, self.size.as_bytes()];
-        [parts[3], parts[4]] = [PATH, original.path];
-        if let Some(reader_hint) = original.reader_hint {
-            [parts[5], parts[6]] = [b"\n", reader_hint];
-        }
-        parts[14] = CLOSING.as_bytes();
-        parts
     }
 }
 
@@ -290,15 +275,6 @@ const fn ellipsis(has_more: bool) -> &'static [u8] {
 /// No preview is larger than memory.
 fn in_memory(size_bytes: i128) -> usize {
     usize::try_from(size_bytes.max(0)).unwrap_or(usize::MAX)
-}
-
-fn concatenate(parts: &[&[u8]]) -> Result<Vec<u8>, TryReserveError> {
-    let mut text = Vec::new();
-    text.try_reserve_exact(parts.iter().map(|part| part.len()).sum())?;
-    for part in parts {
-        text.extend_from_slice(part);
-    }
-    Ok(text)
 }
 
 /// Tells whether a text of `size_chars` characters looks like another program's reference: framed,

@@ -84,6 +84,8 @@ class PlanOptions:
         preview_style: How the previews of what is replaced are chosen.
         outline: Shows the outline of source code, for the styles that do.
         is_limit_overridden: Whether a provider of overrides gave the limit; only for the report.
+        path_prefix: What ``expected_path`` puts before the name and extension of a file, if it
+            does nothing else: a core need not ask it for an id that is its own file name.
     """
 
     limit: float
@@ -100,6 +102,7 @@ class PlanOptions:
     preview_style: PreviewStyle = "head"
     outline: OutlinePreview | None = None
     is_limit_overridden: bool = False
+    path_prefix: str | None = None
 
 
 class Adoption(NamedTuple):

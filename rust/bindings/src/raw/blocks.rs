@@ -54,6 +54,17 @@ impl BlockReader {
         }
     }
 
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
+        Self {
+            result: self.result.clone_ref(py),
+            call: self.call.clone_ref(py),
+            text: self.text.clone_ref(py),
+            tool_result: self.tool_result.clone_ref(py),
+            tool_use: self.tool_use.clone_ref(py),
+            text_type: self.text_type.clone_ref(py),
+        }
+    }
+
     /// Reads an item of a user message's content.
     #[inline(always)]
     #[expect(

@@ -45,6 +45,9 @@ struct Expected {
 // SAFETY: the pointers are compared only, and what they point to is kept alive by `keys`.
 unsafe impl<const N: usize> Send for Layout<N> {}
 
+// SAFETY: as above; nothing is changed without a reference of one's own.
+unsafe impl<const N: usize> Sync for Layout<N> {}
+
 /// The values of the wanted keys, borrowed from a dict; null where there is none or it is `None`.
 pub(super) type Values = [*mut ffi::PyObject; PLACES];
 
@@ -66,6 +69,19 @@ impl<const N: usize> Layout<N> {
         }
     }
 
+    /// One that has learned the same.
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
+        let keys = self.keys.iter().map(|known| KnownKey {
+            key: known.key.clone_ref(py),
+            field: known.field,
+        });
+        Self {
+            keys: keys.collect(),
+            expected: self.expected,
+            next_forgotten: self.next_forgotten,
+        }
+    }
+
     /// Reads the wanted keys. `None` if that needs more than comparing plain texts: the dict is
     /// large, or a key of it may compare in its own way.
     ///
@@ -82,24 +98,41 @@ impl<const N: usize> Layout<N> {
         let mut values = [ptr::null_mut(); PLACES];
         // SAFETY: `None` is a live object for as long as the interpreter is.
         let none = unsafe { ffi::Py_None() };
+        // SAFETY: the caller vouches for `dict`, which keeps its keys alive; keys are compared by
+        // their address only.
+        unsafe {
+            let entries = whole_entries(py, dict);
+            let Some(entries) = entries.filter(|entries| entries.len() <= MAX_ENTRIES) else {
+                return self.read_anew(py, dict);
+            };
+            for (LaidOutEntry { key, value }, expected) in entries.iter().zip(&self.expected) {
+                if expected.key != *key {
+                    return self.read_anew(py, dict);
+                }
+                // No two keys of a dict are the same field, save that of all others.
+                values[expected.field % PLACES] = if *value == none {
+                    ptr::null_mut()
+                } else {
+                    *value
+                };
+            }
+        }
+        Some(values)
+    }
+
+    /// The same for a dict of which not every key was met where it is.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::read`].
+    #[cold]
+    unsafe fn read_anew(&mut self, py: Python<'_>, dict: *mut ffi::PyObject) -> Option<Values> {
+        let mut values = [ptr::null_mut(); PLACES];
+        // SAFETY: `None` is a live object for as long as the interpreter is.
+        let none = unsafe { ffi::Py_None() };
         // SAFETY: the caller vouches for `dict`, which keeps its keys alive; telling keys apart
         // changes nothing and runs no Python code.
         unsafe {
-            if let Some(entries) = whole_entries(py, dict) {
-                if entries.len() > MAX_ENTRIES {
-                    return None;
-                }
-                for (entry, LaidOutEntry { key, value }) in entries.iter().enumerate() {
-                    let field = self.field_at(py, entry, *key)?;
-                    // No two keys of a dict are the same field, save that of all others.
-                    values[field % PLACES] = if *value == none {
-                        ptr::null_mut()
-                    } else {
-                        *value
-                    };
-                }
-                return Some(values);
-            }
             let mut entry = 0;
             all_entries(py, dict, |key, value| {
                 let Some(field) = self.field_at(py, entry, key) else {

@@ -65,6 +65,15 @@ impl MessageReader {
         }
     }
 
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
+        Self {
+            element: self.element.clone_ref(py),
+            inner: self.inner.clone_ref(py),
+            user: self.user.clone_ref(py),
+            assistant: self.assistant.clone_ref(py),
+        }
+    }
+
     /// Reads one element. The outer `None`: it must be read in the general way; the inner one: it
     /// is no user or assistant message.
     #[expect(clippy::option_option, reason = "both are said above")]

@@ -11,6 +11,10 @@
     reason = "the safe interface takes two references and a call for each value"
 )]
 
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+mod ascii;
 mod blocks;
 mod dicts;
 mod layout;
@@ -23,13 +27,14 @@ mod tape;
 mod text;
 mod tuples;
 
+pub(crate) use ascii::{known_ascii, known_hash};
 pub(crate) use blocks::{BlockReader, Read, ToolResult};
 pub(crate) use lists::{begin_alike, begins_with, has_one_owner};
 pub(crate) use messages::{MessageReader, PlainMessage};
 pub(crate) use rewritten::RewrittenReader;
 pub(crate) use slotted::SlottedClass;
 pub(crate) use tape::Tape;
-pub(crate) use text::{append, first_char, is_ascii, is_same_text};
+pub(crate) use text::{append, first_char, is_ascii, is_same_text, length_chars};
 pub(crate) use tuples::named_tuple;
 
 /// What reads messages and blocks, with what it has learned about the host's dicts.
@@ -39,10 +44,16 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn new(py: pyo3::Python<'_>) -> Self {
-        Self {
+    /// Makes new ones; the names that they look for are looked up once for all of them.
+    pub(crate) fn new(py: Python<'_>) -> Self {
+        static UNUSED: PyOnceLock<Readers> = PyOnceLock::new();
+        let unused = UNUSED.get_or_init(py, || Self {
             messages: MessageReader::new(py),
             blocks: BlockReader::new(py),
+        });
+        Self {
+            messages: unused.messages.clone_ref(py),
+            blocks: unused.blocks.clone_ref(py),
         }
     }
 }

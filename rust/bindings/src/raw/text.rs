@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
+use super::ascii::{ascii_at, known_ascii};
+
 /// Ids of providers are shorter; their bytes are compared without a call for each pair.
 const MOST_CHARS_OF_AN_ID: ffi::Py_ssize_t = 64;
 
@@ -31,6 +33,10 @@ pub(super) unsafe fn is_same(
 ) -> bool {
     if text == other {
         return true;
+    }
+    // SAFETY: the caller vouches for both.
+    if let (Some(ascii), Some(other)) = unsafe { (ascii_at(py, text), ascii_at(py, other)) } {
+        return ascii == other;
     }
     // SAFETY: the caller vouches for both. The length tells most texts apart.
     let length_chars = unsafe { ffi::PyUnicode_GetLength(text) };
@@ -67,6 +73,13 @@ impl Name {
         }
     }
 
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
+        Self {
+            text: self.text.clone_ref(py),
+            bytes: self.bytes,
+        }
+    }
+
     /// Whether a plain text is this name. That of a decoded body is never the same object.
     ///
     /// # Safety
@@ -76,6 +89,10 @@ impl Name {
     pub(super) unsafe fn is(&self, py: Python<'_>, text: *mut ffi::PyObject) -> bool {
         if text == self.text.as_ptr() {
             return true;
+        }
+        // SAFETY: the caller vouches for the text.
+        if let Some(ascii) = unsafe { ascii_at(py, text) } {
+            return ascii == self.bytes;
         }
         // SAFETY: the caller vouches for the text.
         let length_chars = unsafe { ffi::PyUnicode_GetLength(text) };
@@ -112,7 +129,15 @@ unsafe fn utf8<'a>(py: Python<'_>, text: *mut ffi::PyObject) -> Option<&'a [u8]>
 /// Whether a text is all ASCII, as `str.isascii` says it of what a subclass holds too.
 ///
 /// The method's own function is called: a call through Python's protocol takes twenty times as long.
+#[inline]
 pub(crate) fn is_ascii(text: &Bound<'_, PyString>) -> PyResult<bool> {
+    if known_ascii(text).is_some() {
+        return Ok(true);
+    }
+    is_ascii_by_method(text)
+}
+
+fn is_ascii_by_method(text: &Bound<'_, PyString>) -> PyResult<bool> {
     static METHOD: PyOnceLock<AsciiMethod> = PyOnceLock::new();
     let py = text.py();
     let method = METHOD.get_or_try_init(py, || AsciiMethod::find(py))?;
@@ -167,6 +192,15 @@ pub(crate) fn append<'py>(
         Bound::from_owned_ptr_or_err(py, joined)
     };
     Ok(joined?.cast_into()?)
+}
+
+/// Characters of a text, as `len` counts those of the `str` that a subclass is too.
+#[inline]
+pub(crate) fn length_chars(text: &Bound<'_, PyString>) -> PyResult<usize> {
+    match known_ascii(text) {
+        Some(ascii) => Ok(ascii.len()),
+        None => text.code_point_len(),
+    }
 }
 
 /// The first character of a text; `None` if it is empty.

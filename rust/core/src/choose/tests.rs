@@ -138,109 +138,70 @@ fn nothing_is_measured_for_what_is_no_longer_than_a_frame() {
             Ok::<_, Infallible>(ReplacementSize::in_chars(FRAME_CHARS))
         },
     );
-    assert_eq!((measured, chosen.taken), (vec![1; 5], vec![1]));
+    // Both together never fit: only the smallest preview is measured.
+    assert_eq!((measured, chosen.taken), (vec![1], vec![1]));
+}
+
+/// The sizes that replacements of plain texts have, and a note of each that was measured.
+struct Noting<'a> {
+    outlook: Outlook,
+    measured: &'a mut Vec<(usize, i128)>,
+}
+
+impl ReplacementSizes for Noting<'_> {
+    type Error = Infallible;
+
+    fn outlook(&mut self, _: usize) -> Result<Outlook, Infallible> {
+        Ok(self.outlook)
+    }
+
+    fn size(&mut self, item: usize, preview_bytes: i128) -> Result<ReplacementSize, Infallible> {
+        self.measured.push((item, preview_bytes));
+        let chars = FRAME_CHARS + 40 + u64::try_from(preview_bytes).unwrap();
+        Ok(ReplacementSize::in_chars(chars))
+    }
 }
 
 #[test]
-fn an_error_of_the_measure_ends_the_choice() {
-    let failed = choose(&items(&[900]), &mut fresh(&[900]), &budget(0, 1), |_, _| {
-        Err("no")
-    });
-    assert_eq!(failed, Err("no"));
-}
-
-#[test]
-fn extreme_numbers_do_not_overflow() {
-    let item = Choosable {
-        size_chars: u64::MAX,
-        size: u64::MAX,
-        occurrences: usize::MAX,
+fn a_preview_with_which_nothing_fits_is_not_measured() {
+    let mut measured = Vec::new();
+    let sizes = [1_000, 1_000];
+    let noting = Noting {
+        outlook: Outlook::Plain,
+        measured: &mut measured,
     };
-    for preview_bytes in [i128::MIN, i128::MAX] {
-        let mut totals = Totals {
-            frozen: i128::MAX,
-            ..Totals::default()
-        };
-        let Ok(chosen) = choose(&[item], &mut totals, &budget(0, preview_bytes), |_, _| {
-            Ok::<_, Infallible>(ReplacementSize::in_chars(0))
-        });
-        assert_eq!(chosen.preview_bytes, preview_bytes);
-    }
-    assert_eq!(share_of(i128::MAX, 100), i128::MAX);
-    assert_eq!(share_of(i128::MIN, 100), i128::MIN);
-}
-
-/// The rule as it is worded, each step from the start.
-fn choose_naively(
-    sizes: &[u64],
-    fixed: i128,
-    limit: i128,
-    preview_bytes: i128,
-) -> (i128, Vec<usize>) {
-    let total = fixed + sizes.iter().map(|&size| i128::from(size)).sum::<i128>();
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|&index| (Reverse(sizes[index]), index));
-    let mut result = (preview_bytes, Vec::new());
-    for percent in [100, 50, 25, 10, 0] {
-        let step = preview_bytes * percent / 100;
-        let mut visible = total;
-        let mut taken = Vec::new();
-        for &index in &order {
-            let gain = i128::from(sizes[index]) - i128::from(FRAME) - step;
-            if visible > limit && gain > 0 {
-                visible -= gain;
-                taken.push(index);
-            }
-        }
-        result = (step, taken);
-        if visible <= limit || fixed > limit {
-            break;
-        }
-    }
-    result
+    let totals = &mut fresh(&sizes);
+    // Both with half of 200 would be more, with half of 100 less.
+    let limit = 2 * i128::from(FRAME_CHARS) + 200;
+    let Ok(chosen) = choose(&items(&sizes), totals, &budget(limit, 400), noting);
+    assert_eq!((chosen.preview_bytes, chosen.taken), (40, vec![0, 1]));
+    let expected = [100, 40].map(|size| [(0, size), (1, size)]).concat();
+    assert_eq!(measured, expected);
 }
 
 proptest! {
+    /// To know how long replacements are at least changes nothing but what is measured.
     #[test]
-    fn the_choice_is_that_of_the_rule(
-        sizes in prop::collection::vec(1_u64..600, 1..12),
-        fixed in 0_i128..1_000,
+    fn passing_previews_over_changes_no_choice(
+        sizes in prop::collection::vec((0_u64..900, 1_usize..4), 0..12),
         limit in 0_i128..4_000,
-        preview_bytes in 0_i128..800,
+        preview_bytes in 0_i128..500,
+        outlook in prop::sample::select(vec![Outlook::Plain, Outlook::Beginning]),
     ) {
-        let mut totals = Totals { frozen: fixed, ..fresh(&sizes) };
-        prop_assume!(totals.visible(Accounting::Visible) > limit);
-        let chosen = choose_simply(&items(&sizes), &mut totals, &budget(limit, preview_bytes));
-        let expected = choose_naively(&sizes, fixed, limit, preview_bytes);
-        prop_assert_eq!((chosen.preview_bytes, chosen.taken), expected);
+        let choosable = |&(size, occurrences)| Choosable { size_chars: size, size, occurrences };
+        let items: Vec<Choosable> = sizes.iter().map(choosable).collect();
+        let of_all = Totals {
+            fresh: items.iter().map(|item| item.total()).sum(),
+            ..Totals::default()
+        };
+        let budget = budget(limit, preview_bytes);
+        let [known, unknown] = [outlook, Outlook::Unknown].map(|outlook| {
+            let (mut totals, mut measured) = (of_all, Vec::new());
+            let noting = Noting { outlook, measured: &mut measured };
+            let Ok(chosen) = choose(&items, &mut totals, &budget, noting);
+            (chosen, totals, measured.len())
+        });
+        prop_assert_eq!((&known.0, known.1), (&unknown.0, unknown.1));
+        prop_assert!(known.2 <= unknown.2);
     }
-
-    #[test]
-    fn a_share_is_rounded_down(preview_bytes in -1_000_i128..100_000, percent in 0_i128..=100) {
-        let product = preview_bytes * percent;
-        prop_assert_eq!(share_of(preview_bytes, percent), product.div_euclid(100));
-    }
-}
-
-#[test]
-fn characters_order_and_the_unit_counts() {
-    let items = [(1_000, 250), (900, 2_700), (400, 1_200)].map(|(size_chars, size)| Choosable {
-        size_chars,
-        size,
-        occurrences: 1,
-    });
-    let bytes = Budget {
-        unit: Unit::Bytes,
-        ..budget(1_700, 0)
-    };
-    let mut totals = fresh(&[250, 2_700, 1_200]);
-    let Ok(chosen) = choose(&items, &mut totals, &bytes, |_, _| {
-        Ok::<_, Infallible>(ReplacementSize {
-            chars: 399,
-            size: 300,
-        })
-    });
-    // The first one has the most characters, and more bytes behind it than before.
-    assert_eq!(chosen.taken, [0, 1, 2]);
-    assert_eq!(totals.gained, -50 + 2_400 + 900);
 }

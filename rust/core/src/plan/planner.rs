@@ -3,6 +3,7 @@
 mod deciding;
 
 use std::hash::BuildHasher as _;
+use std::mem;
 
 use super::fresh::Fresh;
 use super::met::{Decided, Met, Place};
@@ -30,6 +31,8 @@ pub(super) struct Planner<'a, K: Knowledge> {
     met: Table<Met<K::Recorded>>,
     /// Ids whose unapplied replacement was applied in this call.
     applied: KeySet<K::Text>,
+    /// Room for the fresh results of the group that is judged next.
+    room: Vec<Fresh>,
 }
 
 impl<'a, K: Knowledge> Planner<'a, K> {
@@ -55,6 +58,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             },
             met: Table::new(),
             applied: KeySet::default(),
+            room: Vec::new(),
         }
     }
 
@@ -69,7 +73,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             group,
             is_followed: of_group.is_followed,
             totals: Totals::default(),
-            fresh: Vec::new(),
+            fresh: mem::take(&mut self.room),
         };
         for &index in &of_group.candidates {
             let candidate = self.candidate(index);
@@ -82,6 +86,8 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         }
         self.decide(&mut open)?;
         self.plan.totals.push(open.totals);
+        self.room = open.fresh;
+        self.room.clear();
         Ok(())
     }
 

@@ -146,9 +146,34 @@ proptest! {
     ) {
         let original = original(&head);
         let preview = PreviewSize::of(preview_bytes);
-        let known = Draft::of_ascii(&original, preview_bytes).unwrap();
+        let frame = Frame::of(&original);
+        let known = Draft::with_frame(frame, original.head, true, preview_bytes).unwrap();
         let built = known.build(&original, &preview).unwrap();
         prop_assert_eq!(&built, &original.build_replacement(preview_bytes).unwrap());
         prop_assert_eq!(known.size_chars(original.head, &preview), built.size_chars);
+    }
+}
+
+proptest! {
+    /// No replacement is shorter than what is said without building it, whatever the text is.
+    #[test]
+    fn no_replacement_is_shorter_than_the_least(
+        head in prop_oneof![
+            "(?s)[\\x00-\\x7f]{0,40}(</?persisted-output|\n)?[\\x00-\\x7f]{0,40}",
+            "(?s)\\x00{0,40}[<\nap\u{7ff}\u{ffff}\u{10000}]{0,60}",
+        ],
+        largest_bytes in 0_i128..120,
+        percent in 0_i128..=100,
+    ) {
+        let size_chars = head.chars().count() as u64;
+        let outlook = if head.is_ascii() {
+            Outlook::of_ascii(head.as_bytes(), largest_bytes)
+        } else {
+            Outlook::Beginning
+        };
+        let preview_bytes = largest_bytes * percent / 100;
+        let least = outlook.least_chars(size_chars, preview_bytes);
+        let built = original(&head).build_replacement(preview_bytes).unwrap();
+        prop_assert!(least <= built.size_chars, "{} > {}", least, built.size_chars);
     }
 }

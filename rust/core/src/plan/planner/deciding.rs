@@ -1,11 +1,12 @@
 //! Deciding about the fresh results of one group.
 
 use super::{OpenGroup, Planner};
-use crate::choose::{Choosable, Chosen, ReplacementSize, Totals, choose};
+use crate::choose::{Choosable, Chosen, ReplacementSize, ReplacementSizes, Totals, choose};
 use crate::decision::Decision;
 use crate::plan::fresh::Fresh;
 use crate::plan::met::Decided;
 use crate::plan::{Choice, Knowledge};
+use crate::replacement::Outlook;
 use crate::unit::Unit;
 
 impl<K: Knowledge> Planner<'_, K> {
@@ -75,32 +76,17 @@ impl<K: Knowledge> Planner<'_, K> {
                 items.push(self.choosable(item));
             }
         }
-        let mut chosen = choose(&items, totals, budget, |item, preview_bytes| {
-            self.replacement_size(fresh[usable[item]].first, preview_bytes)
-        })?;
+        let sizes = FreshSizes {
+            knowledge: &mut *self.knowledge,
+            unit: budget.unit,
+            fresh,
+            usable: &usable,
+        };
+        let mut chosen = choose(&items, totals, budget, sizes)?;
         for item in &mut chosen.taken {
             *item = usable[*item];
         }
         Ok(chosen)
-    }
-
-    /// The size of a replacement; only that in characters is known before it is built.
-    fn replacement_size(
-        &mut self,
-        candidate: usize,
-        preview_bytes: i128,
-    ) -> Result<ReplacementSize, K::Error> {
-        let knowledge = &mut *self.knowledge;
-        match self.options.budget.unit {
-            Unit::Chars => {
-                let chars = knowledge.replacement_chars(candidate, preview_bytes)?;
-                Ok(ReplacementSize::in_chars(chars))
-            }
-            unit => {
-                let built = knowledge.build(candidate, preview_bytes)?;
-                Ok(ReplacementSize::of(&built, unit))
-            }
-        }
     }
 
     /// A fresh result with its sizes.
@@ -109,6 +95,45 @@ impl<K: Knowledge> Planner<'_, K> {
             size_chars: self.candidate(item.first).size_chars,
             size: item.size,
             occurrences: item.count(),
+        }
+    }
+}
+
+/// Sizes of the replacements of those fresh results that may be chosen.
+struct FreshSizes<'a, K> {
+    knowledge: &'a mut K,
+    unit: Unit,
+    fresh: &'a [Fresh],
+    /// Positions in `fresh`, by item.
+    usable: &'a [usize],
+}
+
+impl<K> FreshSizes<'_, K> {
+    fn candidate(&self, item: usize) -> usize {
+        self.fresh[self.usable[item]].first
+    }
+}
+
+impl<K: Knowledge> ReplacementSizes for FreshSizes<'_, K> {
+    type Error = K::Error;
+
+    fn outlook(&mut self, item: usize) -> Result<Outlook, K::Error> {
+        let candidate = self.candidate(item);
+        self.knowledge.outlook(candidate)
+    }
+
+    /// Only the size in characters is known before a replacement is built.
+    fn size(&mut self, item: usize, preview_bytes: i128) -> Result<ReplacementSize, K::Error> {
+        let candidate = self.candidate(item);
+        match self.unit {
+            Unit::Chars => {
+                let chars = self.knowledge.replacement_chars(candidate, preview_bytes)?;
+                Ok(ReplacementSize::in_chars(chars))
+            }
+            unit => {
+                let built = self.knowledge.build(candidate, preview_bytes)?;
+                Ok(ReplacementSize::of(&built, unit))
+            }
         }
     }
 }

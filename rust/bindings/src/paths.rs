@@ -1,0 +1,55 @@
+//! The paths that replacements show.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::text::{self, PyText, Wtf8};
+
+/// An id with more characters is no file name.
+const MOST_ID_CHARS: usize = 100;
+/// Names of devices that no file may have are no longer.
+const MOST_DEVICE_CHARS: usize = 4;
+/// What a name ends with that was made of an odd id: a dash and the digits of a hash.
+const HASHED_END_CHARS: usize = 1 + 40;
+
+/// By byte, whether it may stand in a name; one that begins with a dash is another name.
+const IS_PLAIN: [bool; 256] = {
+    let mut is_plain = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        is_plain[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        byte += 1;
+    }
+    is_plain
+};
+
+/// The path of a file named after an id, put together here; `None` for an id that may have another
+/// name, which is for the store to say.
+pub(crate) fn plain_path<'py>(
+    prefix: &Wtf8<'py>,
+    tool_use_id: &PyText<'py>,
+    is_json: bool,
+) -> PyResult<Option<Bound<'py, PyString>>> {
+    let tool_use_id = tool_use_id.as_object();
+    let Some(name) = text::ascii_bytes(tool_use_id)? else {
+        return Ok(None);
+    };
+    if !is_surely_plain(name) {
+        return Ok(None);
+    }
+    let extension: &[u8] = if is_json { b".json" } else { b".txt" };
+    let path = [prefix.as_bytes()?, name, extension].concat();
+    text::from_wtf8(tool_use_id.py(), &path).map(Some)
+}
+
+/// Whether an id is its own file name. To say no is never wrong.
+fn is_surely_plain(name: &[u8]) -> bool {
+    if !(MOST_DEVICE_CHARS + 1..=MOST_ID_CHARS).contains(&name.len()) || name[0] == b'-' {
+        return false;
+    }
+    let may_be_hashed = name
+        .len()
+        .checked_sub(HASHED_END_CHARS)
+        .is_some_and(|dash| name[dash] == b'-');
+    !may_be_hashed && name.iter().all(|byte| IS_PLAIN[usize::from(*byte)])
+}
