@@ -44,8 +44,9 @@ _TOOL_LAYOUTS: Final = {
     60: ("Tool", "Results", "Largest", "Tokens", "%"),
     0: ("Tool", "Tokens", "%"),
 }
-_BAR_COLUMNS: Final = 12
-_WIDE_BAR_COLUMNS: Final = 40
+# A bar takes what the numbers leave: of the columns it alone gives way.
+_MIN_BAR_COLUMNS: Final = 12
+_MAX_BAR_COLUMNS: Final = 40
 _LABEL_COLUMNS: Final = 11
 _MIN_TEXT_COLUMNS: Final = 20
 _STYLES: Final = {"ok": "green", "near": "yellow", "over": "red"}
@@ -81,18 +82,17 @@ def show_context(report: ContextReport, console: Console, plot: str | None = Non
 def _show_turns(report: ContextReport, console: Console) -> None:
     turns = report.main.turns
     shown = _most_growing(turns)
-    layout = _layout_of(console.width)
+    names = _TURN_LAYOUTS[_layout_of(console.width)]
     table = _table()
-    for name in _TURN_LAYOUTS[layout]:
+    for name in names:
         if name == _BAR:
-            bar_columns = _WIDE_BAR_COLUMNS if layout == _WIDE_COLUMNS else _BAR_COLUMNS
-            table.add_column("", width=bar_columns, no_wrap=True)
+            table.add_column("", min_width=_MIN_BAR_COLUMNS, max_width=_MAX_BAR_COLUMNS)
         else:
             justify: JustifyMethod = "left" if name == _LARGEST else "right"
             table.add_column(name, justify=justify, no_wrap=True)
     for turn in shown:
         cells = _turn_cells(report, turn)
-        table.add_row(*(cells[name] for name in _TURN_LAYOUTS[layout]))
+        table.add_row(*(cells[name] for name in names))
     console.print(table)
     if len(shown) < len(turns):
         left_out = count(len(turns) - len(shown), "more turn")
@@ -200,7 +200,8 @@ def _facts(report: ContextReport) -> Iterator[tuple[str, str]]:
         yield "Compacted", f"{times}; * marks the first turn behind one"
     if report.other_chains:
         others = count(report.other_chains, "sub-agent")
-        yield "Not shown", f"{others}, each with a context of its own"
+        each = "with" if report.other_chains == 1 else "each with"
+        yield "Not shown", f"{others}, {each} a context of its own"
     for line in report.history.malformed[:_MAX_LISTED]:
         yield "Malformed", f"line {line.position}, passed over: {printable(line.problem)}"
     unlisted = report.history.malformed_count - min(len(report.history.malformed), _MAX_LISTED)

@@ -136,7 +136,9 @@ def test_a_sub_agent_has_a_context_of_its_own(context: Callable[..., Ran]) -> No
         1,
         420,
     )
-    assert "1 sub-agent, each with a context of its own" in context(stream).out
+    assert "1 sub-agent, with a context of its own" in context(stream).out
+    two = [*stream, said("s2", used(0, 9000, 1), isSidechain=True, agentId="a2")]
+    assert "2 sub-agents, each with a context of its own" in context(two).out
     alone = context([said("s1", used(0, 9000, 1), **side)], "--json").report
     assert (alone["agent_id"], alone["used_tokens"]) == ("a1", 9001)
 
@@ -239,6 +241,21 @@ def test_tables_fit_into_the_terminal(
     words = " ".join(ran.out.split())
     assert "and 69 more turns that added less; --json has them all" in words
     assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize("columns", [78, 80, 120, 200])
+def test_the_bar_leaves_room_for_every_number(
+    context: Callable[..., Ran], columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also beside the longest name of a tool no figure and no heading is cut."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = [said("m1", used(100_001, 50_002, 9_003), call("t", "mcp__server__tool" * 3))]
+    ran = context([*stream, user(res("t", "x y " * 40_004))])
+    header, _, row = ran.out.split("\n\n")[1].splitlines()
+    assert header.split()[:7] == ["Turn", "Cached", "New", "Output", "Estimated", "Used", "%"]
+    assert row.split()[:4] == ["1", "100,001", "50,002", "9,003"]
+    assert "\u2026" not in row.split("mcp__", maxsplit=1)[0]
+    assert max(map(cell_len, (header, row))) <= columns
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
