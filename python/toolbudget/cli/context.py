@@ -126,7 +126,7 @@ def _check_plot(path: str | None, *, as_json: bool) -> None:
         raise click.UsageError(f"--plot must name an .svg file, or be '-': {path!r}")
     from toolbudget.cli.context_plot import require_library
 
-    require_library("plotille" if path == STANDARD_INPUT else "pygal")
+    require_library("plotille" if path == STANDARD_INPUT else "pygal", "--plot")
 
 
 def _read(

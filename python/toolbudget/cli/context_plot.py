@@ -53,7 +53,7 @@ def draw_svg(report: ContextReport) -> bytes:
     Raises:
         CommandError: The extra is missing.
     """
-    pygal = require_library("pygal")
+    pygal = require_library("pygal", "--plot")
     turns = sampled(report.main.turns)
     check = report.check
     chart = pygal.StackedLine(
@@ -96,7 +96,7 @@ def draw_text(report: ContextReport, *, columns: int, has_colors: bool, is_ascii
     Raises:
         CommandError: The extra is missing.
     """
-    plotille = require_library("plotille")
+    plotille = require_library("plotille", "--plot")
     turns = sampled(report.main.turns)
     check = report.check
     figure = plotille.Figure()
@@ -147,15 +147,15 @@ def without_extras(root: Any) -> Any:  # noqa: ANN401 - of the library's own XML
     return root
 
 
-def require_library(name: str) -> Any:  # noqa: ANN401 - neither library has types
+def require_library(name: str, option: str) -> Any:  # noqa: ANN401 - neither library has types
     """Import one of the libraries that draw.
 
     Raises:
-        CommandError: It is not installed; the message names the extra.
+        CommandError: It is not installed; the message names it and the option.
     """
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise CommandError(
-            f"--plot needs {name}, which is not installed: pip install {name}"
+            f"{option} needs {name}, which is not installed: pip install {name}"
         ) from error

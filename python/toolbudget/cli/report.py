@@ -60,7 +60,7 @@ def command(
     if html_path is not None:
         from toolbudget.cli.context_plot import require_library
 
-        require_library("pygal")
+        require_library("pygal", "--html")
     sums = ReportSums()
     found = find_transcripts(paths, lambda *problem: sums.unreadable.append(problem))
     if not found and not sums.unreadable:

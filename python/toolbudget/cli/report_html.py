@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.replacement import format_size
 from toolbudget.cli.context_plot import require_library, without_extras
 from toolbudget.cli.report_table import by_size, tools_by_chars
-from toolbudget.cli.report_view import other_format_note, percent
+from toolbudget.cli.report_view import PREVIEWS_NOTE, other_format_note, percent
 from toolbudget.cli.wording import count, grouped, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from toolbudget.cli.report_survey import ReportSums
 
@@ -40,7 +41,7 @@ p.quiet { color: var(--quiet); margin: .25rem 0; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums;
   font-size: .9rem; }
 th, td { padding: .35rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child, td.text { text-align: left; }
+th:first-child, td:first-child, .text { text-align: left; }
 td:first-child { overflow-wrap: anywhere; min-width: 7rem; }
 td.text { overflow-wrap: anywhere; min-width: 12rem; }
 figure { margin: 1rem 0; }
@@ -132,8 +133,10 @@ def _sizes(sums: ReportSums) -> Iterable[str]:
 
 
 def _limits(sums: ReportSums) -> Iterable[str]:
+    if not sums.results:
+        return
     yield "<h2>What limits would have done</h2>"
-    yield _quiet("Reckoned from sizes alone; previews are counted with their usual length.")
+    yield _quiet(f"In characters, {PREVIEWS_NOTE}; reckoned from sizes alone.")
     rows = []
     for pair, outcome in sums.limits.outcomes.items():
         saved_chars = sums.shown_chars - outcome.chars_after
@@ -198,21 +201,20 @@ def _table(
     headings: Sequence[str], rows: Iterable[Sequence[str]], text_columns: Iterable[int] = ()
 ) -> str:
     texts = set(text_columns)
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    lines = [
-        "".join(_cell(cell, is_text=number in texts) for number, cell in enumerate(row))
-        for row in rows
-    ]
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+    body = "".join(_row("td", row, texts) for row in rows)
+    return f'<div class="wide"><table>{_row("th", headings, texts)}{body}</table></div>'
 
 
-def _cell(text: str, *, is_text: bool) -> str:
-    return f'<td class="text">{escape(text)}</td>' if is_text else f"<td>{escape(text)}</td>"
+def _row(tag: str, cells: Iterable[str], text_columns: Container[int]) -> str:
+    kinds = (' class="text"' if number in text_columns else "" for number in itertools.count())
+    written = (
+        f"<{tag}{kind}>{escape(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=False)
+    )
+    return f"<tr>{''.join(written)}</tr>"
 
 
 def _chart(kind: str, label: str, color: str) -> Any:  # noqa: ANN401 - the library has no types
-    pygal = require_library("pygal")
+    pygal = require_library("pygal", "--html")
     style = pygal.style.Style(
         colors=(color,),
         background="transparent",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolbudget.cli.report_survey import ReportSums
 
-__all__ = ["other_format_note", "percent", "show_report"]
+__all__ = ["PREVIEWS_NOTE", "other_format_note", "percent", "show_report"]
 
 _MAX_TOOLS: Final = 12
 _MAX_LARGEST: Final = 8
@@ -34,6 +34,9 @@ _LARGEST_COLUMNS: Final = 16
 _NARROW: Final = 76
 _BAR: Final = "█"
 _BAR_COLUMNS: Final = 24
+PREVIEWS_NOTE: Final = (
+    f"with previews of {grouped(PREVIEW_SIZE_BYTES)} bytes, the most of any style"
+)
 
 
 def percent(part: float, whole: float) -> str:
@@ -66,10 +69,11 @@ def show_report(sums: ReportSums) -> None:
     _line(out, f"{results}, {count(sums.chars, 'character')}, {tokens}")
     if sums.other_format_messages:
         _line(out, other_format_note(sums), "yellow")
-    _tools(out, sums)
-    _sizes(out, sums)
-    _limits(out, sums)
-    _largest(out, sums)
+    if sums.results:
+        _tools(out, sums)
+        _sizes(out, sums)
+        _limits(out, sums)
+        _largest(out, sums)
     _prefix(out, sums)
     _problems(out, sums)
 
@@ -124,9 +128,7 @@ def _limits(out: Console, sums: ReportSums) -> None:
             grouped(outcome.messages_over),
         )
     _line(out, "What limits would have done, in characters", "bold")
-    _line(
-        out, f"with previews of {grouped(PREVIEW_SIZE_BYTES)} bytes, the most of any style", "dim"
-    )
+    _line(out, PREVIEWS_NOTE, "dim")
     out.print(table)
 
 
