@@ -47,28 +47,36 @@ _ARGUMENT: Final = re.compile(r"^([a-z_]+) \(argument\)")
     help="Read the input as this, whatever it looks like.",
 )
 @click.option(
-    "--size", type=int, default=200_000, show_default=True, help="Tokens of the whole window."
+    "--size",
+    metavar="TOKENS",
+    type=int,
+    default=200_000,
+    show_default=True,
+    help="The whole window.",
 )
 @click.option(
     "--reserve-output",
+    metavar="TOKENS",
     type=int,
     default=20_000,
     show_default=True,
-    help="Tokens of it that are kept free for the answer.",
+    help="What of it is kept free for the answer.",
 )
 @click.option(
     "--near",
+    metavar="SHARE",
     type=float,
     default=0.8,
     show_default=True,
-    help="Share of the rest from which it counts as nearly full.",
+    help="Part of the rest from which it counts as nearly full.",
 )
 @click.option(
     "--over",
+    metavar="SHARE",
     type=float,
     default=0.92,
     show_default=True,
-    help="Share of the rest from which it is time to summarise.",
+    help="Part of the rest from which it is time to summarise.",
 )
 def command(
     *,

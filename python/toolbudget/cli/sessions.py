@@ -38,7 +38,11 @@ _ORDERS: Final[dict[str, Callable[[SessionSummary], tuple[float | str, str]]]] =
     help="The youngest, the largest, or the first name at the top.",
 )
 @click.option(
-    "--limit", "max_rows", type=click.IntRange(min=1), help="Show at most so many sessions."
+    "--limit",
+    "max_rows",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Show at most so many sessions.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, path: str, order: str, max_rows: int | None, as_json: bool) -> int:

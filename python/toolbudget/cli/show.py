@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from difflib import get_close_matches
@@ -17,7 +18,7 @@ from toolbudget.cli.show_result import print_lines, print_matches, print_result
 from toolbudget.cli.wording import count, printable
 from toolbudget.storage._paths import absolute_path
 from toolbudget.storage._session_files import RESULTS_NAME
-from toolbudget.storage._session_places import find_sessions
+from toolbudget.storage._session_places import NothingThereError, find_sessions
 from toolbudget.storage.names import session_name
 from toolbudget.storage.replaced import replaced_results
 
@@ -32,6 +33,7 @@ __all__ = ["command", "path_of"]
 
 _LINES: Final = re.compile(r"([1-9][0-9]{0,14})(?:(-)([1-9][0-9]{0,14})?)?")
 _MAX_NAMED: Final = 5
+_MAX_CLOSE: Final = 3
 
 
 def _read_lines(
@@ -184,7 +186,7 @@ def _place_of(session: str, root: str | None) -> SessionPlace:
         CommandError: There is none.
     """
     if root is None:
-        folder, places = find_sessions(session)
+        folder, places = _sessions_at(session)
     else:
         folder, places = find_sessions(absolute_path(root) / session_name(session))
     if not places:
@@ -198,6 +200,15 @@ def _place_of(session: str, root: str | None) -> SessionPlace:
     return places[0]
 
 
+def _sessions_at(path: str) -> tuple[Path, list[SessionPlace]]:
+    try:
+        return find_sessions(path)
+    except NothingThereError as error:
+        if os.path.basename(path) != path:  # noqa: PTH119 - of the word as it was typed
+            raise
+        raise CommandError(f"{error}; the id of a session goes with --root ROOT") from error
+
+
 def _choose(found: list[ReplacedResult], wanted: str, place: SessionPlace) -> ReplacedResult:
     """Return the latest result that an id, file name or path stands for.
 
@@ -208,8 +219,9 @@ def _choose(found: list[ReplacedResult], wanted: str, place: SessionPlace) -> Re
         one for one in found if wanted in {one.tool_use_id, one.file, str(path_of(one, place))}
     ]
     if not known:
-        names = [one.tool_use_id for one in found]
-        close = get_close_matches(wanted, dict.fromkeys(names), n=3)
+        names = list(dict.fromkeys(one.tool_use_id for one in found))
+        begun = [name for name in names if name.startswith(wanted)]
+        close = begun[:_MAX_CLOSE] or get_close_matches(wanted, names, n=_MAX_CLOSE)
         hint = f"; close to it: {', '.join(close)}" if close else ""
         raise CommandError(f"no replaced result {wanted!r} in session {place.name}{hint}")
     stored = [one for one in known if one.file is not None]

@@ -243,6 +243,7 @@ class TestOne:
         assert (ran.code, ran.out) == (1, "")
         assert "'toolu_1'" in ran.err
         assert "close to it: toolu_01" in ran.err
+        assert "close to it: toolu_0" in run("show", root / "demo", "too").err
 
     def test_a_file_that_is_gone(self, run: Callable[..., Ran], root: Path) -> None:
         """One line, and no traceback."""
@@ -282,6 +283,15 @@ def test_a_session_by_its_id(run: Callable[..., Ran], root: Path) -> None:
     ran = run("show", "nope/\x1b", "--root", root)
     assert (ran.code, ran.out) == (1, "")
     assert "no such file or folder" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("named", "hint"), [("nope", "; the id of a session goes with --root ROOT"), ("./nope", "")]
+)
+def test_an_id_where_a_path_is_wanted(run: Callable[..., Ran], named: str, hint: str) -> None:
+    """Lists of sessions show ids: whoever gives one is told where it belongs."""
+    ran = run("show", named)
+    assert (ran.code, ran.err) == (1, f"Error: no such file or folder: {named!r}{hint}\n")
 
 
 @pytest.mark.parametrize(
