@@ -44,6 +44,11 @@ class Place:
     _log: RecordLog
     _settings: Settings
 
+    def __repr__(self) -> str:
+        """Name the place; what was decided there may be secret."""
+        agent = "" if self.agent_id is None else f", agent_id={self.agent_id!r}"
+        return f"{type(self).__name__}({str(self._home.root)!r}, {self.session_id!r}{agent})"
+
     @property
     def session_id(self) -> str:
         """The id that the session was opened with."""

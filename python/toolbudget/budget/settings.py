@@ -149,5 +149,5 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         ConfigError: It is something else.
     """
     if value not in choices:
-        wanted = ", ".join(map(repr, choices))
-        raise ConfigError(f"{name} (argument) must be one of {wanted}: {value!r}")
+        wanted = " or ".join(map(repr, choices))
+        raise ConfigError(f"{name} (argument) must be {wanted}: {value!r}")

@@ -96,7 +96,8 @@ class DirectoryStore:
         max_stored_bytes: float = math.inf,
     ) -> None:
         if durability not in get_args(Durability):
-            raise ConfigError(f"durability must be one of {get_args(Durability)}: {durability!r}")
+            wanted = " or ".join(map(repr, get_args(Durability)))
+            raise ConfigError(f"durability (argument) must be {wanted}: {durability!r}")
         self._directory = absolute_path(directory)
         self._anchor = self._directory.parent if anchor is None else absolute_path(anchor)
         self._names = names_below(self._directory, self._anchor)

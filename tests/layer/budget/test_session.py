@@ -260,6 +260,14 @@ def test_secrets_stay_out_of_representations(session: Session) -> None:
     assert "s3cr3t" not in repr(session)
 
 
+def test_a_representation_names_the_place(root: Path) -> None:
+    """A line of a log tells which conversation it is about, also after it has ended."""
+    with Session.open(root, "it's 1") as session:
+        agent = session.subagent("explore")
+    assert repr(session) == f'Session({str(root)!r}, "it\'s 1")'
+    assert repr(agent) == f"Session({str(root)!r}, \"it's 1\", agent_id='explore')"
+
+
 def test_a_copy_of_the_messages_is_the_same_conversation(session: Session) -> None:
     """D1: what counts is the text, not the object: a history that was saved and loaded agrees."""
     messages = turn("Fetch", t1=HUGE, t2="small")
