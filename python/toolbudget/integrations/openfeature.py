@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from openfeature.exception import ErrorCode
+try:
+    from openfeature.exception import ErrorCode
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"limits from a flag service need the packages of the extra 'flags', which are not "
+        f"installed (pip install 'toolbudget[flags]'): {error.name!r}",
+        name=error.name,
+    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

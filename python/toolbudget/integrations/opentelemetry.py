@@ -9,7 +9,14 @@ import time
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
-from opentelemetry import metrics, trace
+try:
+    from opentelemetry import metrics, trace
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"metrics and spans need the packages of the extra 'otel', which are not installed "
+        f"(pip install 'toolbudget[otel]'): {error.name!r}",
+        name=error.name,
+    ) from error
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
