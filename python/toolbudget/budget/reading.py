@@ -12,7 +12,7 @@ from toolbudget.limits.display import shown
 from toolbudget.storage._numbers import check_whole_number
 from toolbudget.storage._session_files import STORED_NAME
 from toolbudget.storage.page_note import page_with_note
-from toolbudget.storage.search import MAX_MATCHES, SearchHits, add_up, search_text
+from toolbudget.storage.search import MAX_MATCHES, SearchHits, add_up, check_pattern, search_text
 from toolbudget.storage.search_note import hits_with_notes
 from toolbudget.storage.store import DirectoryStore, MemoryStore
 from toolbudget.storage.text_page import MAX_PAGE_CHARS, TextPage, TextSource, read_page
@@ -237,6 +237,7 @@ class Reading:
         """
         check_whole_number("context_lines", context_lines, minimum=0)
         check_whole_number("max_matches", max_matches, minimum=1)
+        check_pattern(pattern)
         parts: list[SearchHits] = []
         room = max_matches
         with ExitStack() as stack:

@@ -14,7 +14,7 @@ from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED, CommandError
 from toolbudget.cli.wording import count, grouped, printable
 from toolbudget.errors import ToolError, ToolInputError
 from toolbudget.storage._session_files import RESULTS_NAME
-from toolbudget.storage.search import search_text
+from toolbudget.storage.search import check_pattern, search_text
 from toolbudget.storage.text_page import read_page
 from toolbudget.storage.text_source import BytesSource, open_stored, text_of_blocks
 
@@ -122,7 +122,7 @@ def print_matches(
 def _require_pattern(pattern: str) -> None:
     """Refuse a pattern that is none also where there is nothing to search."""
     try:
-        _search(BytesSource(b""), pattern, 1, 0)
+        check_pattern(pattern)
     except ToolInputError as error:
         raise CommandError(str(error).replace("pattern", "--grep", 1)) from error
 

@@ -256,10 +256,12 @@ def _in_order(stages: Iterable[Stage]) -> tuple[Stage, ...]:
         ConfigError: They are no stages, or the name of one is unknown, or there twice.
     """
     if not isinstance(stages, Iterable):
-        raise ConfigError(f"stages (argument) must be stages: {stages!r}")
+        raise ConfigError(f"stages (argument) must be a list of stages: {stages!r}")
     given = list(stages)
     names: set[str] = set()
     for stage in given:
+        if isinstance(stage, type):
+            raise ConfigError(f"stages (argument) must be objects, not classes: {stage!r}")
         name = getattr(stage, "name", None)
         if name not in STAGE_ORDER:
             wanted = ", ".join(map(repr, STAGE_ORDER))

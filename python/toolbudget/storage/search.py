@@ -19,6 +19,7 @@ __all__ = [
     "FoundLine",
     "SearchHits",
     "add_up",
+    "check_pattern",
     "search_files",
     "search_text",
 ]
@@ -150,6 +151,16 @@ def search_text(
         raise ToolInputError(f"{error}: {shown(pattern)}") from error
     hits = _hits(found)
     return hits._replace(lines=tuple(line._replace(path=label) for line in hits.lines))
+
+
+def check_pattern(pattern: str) -> None:
+    """Refuse a pattern that is none also where there is nothing to search.
+
+    Raises:
+        ToolInputError: The pattern is none.
+        ToolError: The native core is not there.
+    """
+    search_text(pattern, lambda _position, _size: b"", label="", max_matches=1, context_lines=0)
 
 
 def add_up(parts: Iterable[SearchHits]) -> SearchHits:

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from tests.builders import gate, res
 from tests.strategies import hostile_text
-from toolbudget import DirectoryStore, Limits, MemoryStore, Session, ToolError, ToolInputError
+from toolbudget import (
+    DirectoryStore,
+    Limits,
+    MemoryStore,
+    Session,
+    ToolError,
+    ToolInputError,
+    _core,
+)
 from toolbudget.tools import result_tools
 
 if TYPE_CHECKING:
@@ -154,6 +162,21 @@ def test_foreign_paths_are_refused(root: Path, tmp_path: Path) -> None:
                 session.read_result(path)
         with pytest.raises(ToolInputError, match="tool_use_id must be text: None"):
             session.read_result(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "native_message"),
+    [("(", "invalid pattern at character 0, unclosed group"), ("x" * 5_001, "at most 5,000")],
+)
+def test_a_pattern_that_is_none_is_told_before_anything_is_stored(
+    session: Session, pattern: str, native_message: str
+) -> None:
+    """A model that is told that nothing matches would believe it."""
+    message = native_message
+    if _core.NAME != "native" and len(pattern) == 1:
+        message = "searching needs the native core"
+    with pytest.raises(ToolError, match=message):
+        session.search_results(pattern)
 
 
 def test_planted_files_are_not_followed(session: Session, tmp_path: Path) -> None:

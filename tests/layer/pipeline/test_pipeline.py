@@ -96,6 +96,13 @@ def test_parts_that_a_turn_could_not_use_are_refused(argument: str, value: objec
         Pipeline(parts.pop("stages"), **parts)
 
 
+@pytest.mark.parametrize("stages", [[Budget], Budget()], ids=["a class", "no list"])
+def test_a_slip_in_the_list_of_stages_is_told(stages: Any) -> None:  # noqa: ANN401 - what is no stage
+    """Each turn would pass over a class as a stage that fails, and decide nothing."""
+    with pytest.raises(ConfigError, match=r"stages \(argument\) must be .*Budget"):
+        Pipeline(stages, session=None)
+
+
 def run_async(pipeline: Pipeline, messages: list[Any], **options: Any) -> PipelineResult:  # noqa: ANN401
     """Run a turn by the asynchronous twin."""
     return asyncio.run(pipeline.arun(messages, **options))
