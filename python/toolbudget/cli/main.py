@@ -18,7 +18,6 @@ from toolbudget.cli.failure import (
     CommandError,
 )
 from toolbudget.errors import ConfigError, ToolBudgetError
-from toolbudget.storage._files import open_closed_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,9 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The words behind the command's name; ``None`` takes those of the process.
     """
-    open_closed_streams()
-    _never_fail_to_print()
     try:
+        # The first import that chooses a core, and so the first that may fail.
+        from toolbudget.storage._files import open_closed_streams
+
+        open_closed_streams()
+        _never_fail_to_print()
         return _run(arguments)
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
@@ -91,9 +93,9 @@ def _is_wrong_usage(error: Exception) -> bool:
     """Whether the words of the call are the mistake; a path where nothing is yet is none."""
     if not isinstance(error, ConfigError):
         return False
-    from toolbudget.storage._session_places import NothingThereError
-
-    return not isinstance(error, NothingThereError)
+    # It cannot be imported here if the error is that there is no core.
+    places = sys.modules.get("toolbudget.storage._session_places")
+    return places is None or not isinstance(error, places.NothingThereError)
 
 
 def _told(error: Exception) -> str:
