@@ -12,7 +12,13 @@ import click
 from toolbudget.budget.report import Failure
 from toolbudget.cli.apply_run import ApplyOptions, run
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED
-from toolbudget.cli.option_types import read_file, read_folder, read_limit, read_path
+from toolbudget.cli.option_types import (
+    read_file,
+    read_folder,
+    read_limit,
+    read_output,
+    read_path,
+)
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.wording import printable
 from toolbudget.limits.environment import PREVIEW_STYLES
@@ -40,7 +46,7 @@ __all__ = ["command"]
     metavar="ID",
     help="The conversation, if the input's records do not name it; else a hash of the input.",
 )
-@click.option("--out", metavar="FILE", callback=read_file, help="Where the messages go.")
+@click.option("--out", metavar="FILE", callback=read_output, help="Where the messages go.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option(
     "--format",
@@ -120,8 +126,6 @@ def command(
       toolbudget apply session.jsonl --root ~/agent/sessions
       toolbudget apply - --max-message-chars 50000 --json < body.json
     """  # noqa: D301 - click's mark for lines that stay as they are
-    if out == "-":
-        raise click.UsageError("--out must name a file; standard output has the report: '-'")
     options = ApplyOptions(
         input_path=input_path,
         root=root,

@@ -87,6 +87,7 @@ class ApplyReport:
         ``reference``, ``empty``, ``malformed``; ``exempt_by_tool`` details the first.
 
         ``malformed_lines``: the first hundred of ``malformed_line_count``.
+        ``other_format_messages``: messages of another wire format with a call or result.
         ``unsent_copies`` and ``unsent_copies_chars``: structured copies that were left alone.
         ``chars_before``, ``chars_after``: text of all results; ``estimated_tokens_saved``;
         ``decided_earlier``: results that an earlier run over this root had decided;
@@ -121,6 +122,7 @@ class ApplyReport:
                 {"line": line.position, "problem": line.problem} for line in overview.malformed
             ],
             "malformed_line_count": overview.malformed_count,
+            "other_format_messages": overview.other_format_messages,
             "unsent_copies": overview.copies,
             "unsent_copies_chars": overview.copies_chars,
             "chars_before": results.chars_before,

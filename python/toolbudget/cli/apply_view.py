@@ -13,7 +13,7 @@ from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
 from toolbudget.cli.apply_report import failure_text
-from toolbudget.cli.wording import count, grouped, printable, shorten
+from toolbudget.cli.wording import count, grouped, other_format_results, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -255,6 +255,9 @@ def _input_facts(report: ApplyReport) -> Iterator[_Fact]:
     unlisted = overview.malformed_count - min(len(overview.malformed), _MAX_LISTED)
     if unlisted:
         yield _Fact("", f"and {count(unlisted, 'more line')}", "yellow")
+    if overview.other_format_messages:
+        passed_over = other_format_results(overview.other_format_messages)
+        yield _Fact("Not judged", passed_over, "yellow")
     if overview.copies:
         copies = f"{grouped(overview.copies)} under toolUseResult"
         chars = count(overview.copies_chars, "character")

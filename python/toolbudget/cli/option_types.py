@@ -11,7 +11,15 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["read_age", "read_file", "read_folder", "read_limit", "read_path", "read_size"]
+__all__ = [
+    "read_age",
+    "read_file",
+    "read_folder",
+    "read_limit",
+    "read_output",
+    "read_path",
+    "read_size",
+]
 
 _Name = TypeVar("_Name", str, "str | None")
 
@@ -54,6 +62,19 @@ def _reader_of_names(wanted: str) -> Callable[[click.Context, click.Parameter, _
 read_folder = _reader_of_names("folder")
 read_file = _reader_of_names("file")
 read_path = _reader_of_names("file or folder")
+
+
+def read_output(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Read the name of a file to write.
+
+    Raises:
+        BadParameter: It is empty.
+        UsageError: It stands for standard output.
+    """
+    if text == "-":
+        problem = f"{parameter.opts[0]} must name a file; standard output has the report"
+        raise click.UsageError(f"{problem}: {text!r}", ctx=context)
+    return read_file(context, parameter, text)
 
 
 def read_age(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:

@@ -11,6 +11,7 @@ from toolbudget._core.pure.shape import field as read_field
 from toolbudget._core.pure.shape import read_message, text_field
 from toolbudget.cli.failure import CommandError
 from toolbudget.cli.source import Malformed, Record
+from toolbudget.messages.other_formats import is_of_another_format
 from toolbudget.storage.records import CONTENT_REPLACEMENT, parse_line
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Overview:
         malformed_count: How many there are.
         copies: Structured copies of results (``toolUseResult``), which are never sent.
         copies_chars: Characters of text in those copies.
+        other_format_messages: Messages of another wire format with a call or result, which are
+            passed on as they are.
     """
 
     records: int = 0
@@ -50,6 +53,7 @@ class Overview:
     malformed_count: int = 0
     copies: int = 0
     copies_chars: int = 0
+    other_format_messages: int = 0
 
     @property
     def has_messages(self) -> bool:
@@ -78,6 +82,7 @@ class Overview:
         self._add_message(record)
 
     def _add_message(self, record: Record) -> None:
+        self.other_format_messages += is_of_another_format(record.value)
         message = read_message(record.value, record.position)
         if message is None:
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolbudget.cli.failure import EXIT_DONE, EXIT_FAILED, CommandError, with_path
-from toolbudget.cli.option_types import read_file
+from toolbudget.cli.option_types import read_output
 from toolbudget.cli.progress import show_progress
 from toolbudget.cli.reading import open_input
 from toolbudget.cli.report_inputs import find_transcripts
@@ -32,11 +32,11 @@ __all__ = ["command"]
     "--html",
     "html_path",
     metavar="FILE",
-    callback=read_file,
+    callback=read_output,
     help="Write a page with charts, complete in one file. Needs the package pygal.",
 )
 @click.option(
-    "--csv", "csv_path", metavar="FILE", callback=read_file, help="Write the table of tools."
+    "--csv", "csv_path", metavar="FILE", callback=read_output, help="Write the table of tools."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def command(

@@ -12,7 +12,7 @@ from toolbudget._core.pure.replacement import format_size
 from toolbudget.cli.failure import with_path
 from toolbudget.cli.report_table import by_size, tools_by_chars
 from toolbudget.cli.sessions_view import console
-from toolbudget.cli.wording import count, grouped, printable, shorten
+from toolbudget.cli.wording import count, grouped, other_format_results, printable, shorten
 from toolbudget.limits import PREVIEW_SIZE_BYTES
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def percent(part: float, whole: float) -> str:
 
 def other_format_note(sums: ReportSums) -> str:
     """Say that there are messages whose results no number is about."""
-    found = count(sums.other_format_messages, "message")
-    return f"Not counted: results in {found} of another wire format, such as OpenAI's"
+    return f"Not counted: {other_format_results(sums.other_format_messages)}"
 
 
 def show_report(sums: ReportSums) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["count", "grouped", "printable", "shorten"]
+__all__ = ["count", "grouped", "other_format_results", "printable", "shorten"]
 
 
 def printable(text: str) -> str:
@@ -43,6 +43,16 @@ def count(number: int, noun: str) -> str:
         ('1 result', '1,200 results')
     """
     return f"{grouped(number)} {noun}" if number == 1 else f"{grouped(number)} {noun}s"
+
+
+def other_format_results(messages: int) -> str:
+    """Name what is passed over in messages that no provider of this format has made.
+
+    Example:
+        >>> other_format_results(2)
+        "results in 2 messages of another wire format, such as OpenAI's"
+    """
+    return f"results in {count(messages, 'message')} of another wire format, such as OpenAI's"
 
 
 def shorten(text: str, max_columns: int) -> str:

@@ -30,6 +30,17 @@ def test_both_say_what_limits_are_reckoned_with(run: Callable[..., Ran], tmp_pat
     assert '<th class="text">where</th>' in page
 
 
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+def test_a_page_for_standard_output_is_wrong_usage(
+    run: Callable[..., Ran], tmp_path: Path, option: str
+) -> None:
+    """There stands the report; a file of the name ``-`` is what nobody wants."""
+    path = write(tmp_path / "a.jsonl", to_lines(said("m1", used(0, 100, 5))))
+    ran = run("report", path, option, "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{option} must name a file; standard output has the report: '-'" in ran.err
+
+
 def test_without_results_there_is_no_table(run: Callable[..., Ran], tmp_path: Path) -> None:
     """A transcript may have none yet: sums say so, empty tables would only look like a fault."""
     path = write(tmp_path / "a.jsonl", to_lines(said("m1", used(0, 100, 5))))
