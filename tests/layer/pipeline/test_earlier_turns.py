@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.layer.messages.api_rules import refusals
-from tests.layer.pipeline.agents import contents, history_of, opened, round_of
-from toolbudget import ContextWindow, DirectoryStore, Limits, StoreError
+from tests.layer.pipeline.agents import BreakingStore, contents, history_of, opened, round_of
+from toolbudget import ContextWindow, Limits
 from toolbudget.messages import normalize_messages_for_api
 from toolbudget.pipeline import Autocompact, Budget, HistorySnip, Microcompact, Pipeline
 
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from toolbudget.pipeline import Stage
 
 LATER_S = 7_200.0
-
-
-class BreakingStore(DirectoryStore):
-    """A store that can be broken."""
-
-    is_broken = False
-
-    def put_many(self, items: Any) -> Any:  # noqa: ANN401 - passed on
-        """Store, or refuse all."""
-        return [StoreError("no room")] * len(items) if self.is_broken else super().put_many(items)
 
 
 @pytest.mark.parametrize(
