@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias, cast
@@ -16,7 +16,7 @@ from toolbudget.tokens._sent import as_sent
 from toolbudget.tokens.count_cache import cache_of, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from toolbudget.tokens.count_cache import CountCache
 
@@ -127,6 +127,8 @@ class Question:
             _check_model(small_model, "small_model")
         if timeout_s is not None and not share(timeout_s, "timeout_s") > 0:
             raise config_error("timeout_s", "above 0", timeout_s)
+        _check_blocks("tools", tools, is_text_allowed=False)
+        _check_blocks("system", system, is_text_allowed=True)
         sent = as_sent(messages)
         content: dict[str, object] = {"messages": sent}
         given: dict[str, object] = {"tools": tools, "system": system}
@@ -275,6 +277,13 @@ def _attribute(value: object, name: str) -> object:
 def _check_model(value: object, name: str) -> None:
     if not isinstance(value, str) or not value:
         raise config_error(name, "the name of a model", value)
+
+
+def _check_blocks(name: str, value: object, *, is_text_allowed: bool) -> None:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if value is not None and not is_list and not (is_text_allowed and isinstance(value, str)):
+        kinds = "text or a list of blocks" if is_text_allowed else "a list of tools"
+        raise config_error(name, kinds, value)
 
 
 def _estimate(messages: Sequence[object], tools: object, system: object) -> int:
