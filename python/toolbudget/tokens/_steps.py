@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlia
 
 from toolbudget._core.pure.shape import field, is_mapping
 from toolbudget.errors import ToolBudgetError
+from toolbudget.messages.plain import detached
 from toolbudget.tokens._checks import config_error, share
 from toolbudget.tokens._content import content_tokens, json_tokens
 from toolbudget.tokens._records import read_usage
@@ -203,11 +204,13 @@ def _plan(question: Question, failures: list[StepFailure]) -> Iterator[tuple[Cou
 
 def _request(question: Question, step: CountStep, model: str, last_error: object) -> object:
     messages = _client(question, last_error).messages  # type: ignore[attr-defined]
-    arguments = question.content | {"model": model}
+    # Copies: a client that marks or trims what it sends must not change the host's history.
+    content = {name: detached(value) for name, value in question.content.items()}
+    arguments = content | {"model": model}
     if step != "endpoint":
         return messages.create(max_tokens=1, **arguments)
     if question.thinking is not None:
-        arguments["thinking"] = question.thinking
+        arguments["thinking"] = detached(question.thinking)
     return messages.count_tokens(**arguments)
 
 
