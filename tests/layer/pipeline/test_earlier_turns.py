@@ -55,6 +55,25 @@ def test_a_strict_budget_that_fails(tmp_path: Path) -> None:
     assert Pipeline([Budget()], session=session).run(history).messages == history
 
 
+def test_a_clearing_that_could_store_nothing_is_reported(tmp_path: Path) -> None:
+    """Also where the session is not strict: nothing goes, and the report says why."""
+    store = BreakingStore(tmp_path / "own", durability="process")
+    session = opened(tmp_path, store=store)
+    pipeline = Pipeline([Budget(), Microcompact(keep=2)], session=session)
+    history = history_of(5)
+    store.is_broken = True
+    result = pipeline.run(history, idle_s=LATER_S)
+    assert (result.messages, result.prefix_broken_at) == (history, None)
+    [failure] = result.failures
+    assert (failure.name, failure.status, str(failure.error)) == (
+        "microcompact",
+        "failed",
+        "no room",
+    )
+    store.is_broken = False
+    assert [one.changed for one in pipeline.run(history, idle_s=LATER_S).reports] == [0, 3]
+
+
 def test_a_request_that_is_made_again_is_judged_alike(tmp_path: Path) -> None:
     """The last usage is about what was sent before the clearing; nobody pays for a summary."""
     asked: list[int] = []
