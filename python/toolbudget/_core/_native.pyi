@@ -788,12 +788,13 @@ def _search_files(
     max_line_chars: int,
     context_lines: int,
     is_text: bool,
-) -> tuple[list[tuple[Path, int, bool, str]], int, int, int, bool]:
+) -> tuple[list[tuple[Path, int, bool, str]], int, int, int, bool, bool]:
     """Search a file or folder on the crates of ripgrep, without the interpreter's lock.
 
     Returns:
         The lines that are told (file, number, whether it matches, text), how many lines match in
-        how many files, how many files could not be read, and whether it ended at ``max_counted``.
+        how many files, how many files could not be read, whether it ended at ``max_counted``, and
+        whether the path itself is a binary file.
 
     Raises:
         ValueError: The pattern or glob is none.

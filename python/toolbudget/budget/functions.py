@@ -23,6 +23,7 @@ from toolbudget.budget.taking import take
 from toolbudget.errors import ConfigError
 from toolbudget.limits import PREVIEW_SIZE_BYTES, DeclaredLimits, Limits
 from toolbudget.limits.defaults import DEFAULT_MESSAGE_LIMIT
+from toolbudget.limits.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence
@@ -307,14 +308,19 @@ def select_fresh_to_replace(
     Returns:
         The chosen ones, in the order taken; equal sizes in order of appearance.
 
+    Raises:
+        ConfigError: ``limit`` is no positive number, or ``frozen_size`` no whole number.
+
     Example:
         >>> from toolbudget import Candidate, select_fresh_to_replace
         >>> fresh = [Candidate("a", "", 10), Candidate("b", "", 30)]
         >>> [candidate.tool_use_id for candidate in select_fresh_to_replace(fresh, 5, limit=20)]
         ['b']
     """
+    limit = positive_number(limit, "limit")
     sizes = [candidate.size for candidate in fresh]
-    return [fresh[index] for index in core.select_largest(sizes, frozen_size + sum(sizes), limit)]
+    total = whole_number(frozen_size, "frozen_size") + sum(sizes)
+    return [fresh[index] for index in core.select_largest(sizes, total, limit)]
 
 
 def _recorder_of(transcript: Transcript) -> Recorder:

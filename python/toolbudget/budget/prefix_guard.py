@@ -121,7 +121,7 @@ class PrefixGuard:
 
         Args:
             messages: What is sent: the list that ``enforce`` returned, with whatever the host has
-                done to it since.
+                done to it since. What is no list counts as one odd message.
             given: What the host gave to ``enforce``. Without it nobody can tell who changed
                 something.
 

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from toolbudget.continuation.checks import check_tokens
+
 __all__ = [
     "COMPLETION_THRESHOLD",
     "DIMINISHING_THRESHOLD",
@@ -125,6 +127,9 @@ def check_token_budget(
         budget: In output tokens; ``None`` if there is none.
         turn_tokens: Output tokens of this turn so far; input that is sent again does not count.
 
+    Raises:
+        ConfigError: ``budget`` or ``turn_tokens`` is no ``int``, such as an infinite number.
+
     Example:
         >>> tracker = create_budget_tracker()
         >>> decision = check_token_budget(tracker, None, 500_000, 100_000)
@@ -133,6 +138,9 @@ def check_token_budget(
         >>> check_token_budget(tracker, None, 500_000, 450_000).action
         'stop'
     """
+    if budget is not None:
+        check_tokens("budget", budget, or_none=True)
+    check_tokens("turn_tokens", turn_tokens)
     if agent_id is not None or budget is None or budget <= 0:
         return StopDecision()
     pct = (200 * turn_tokens + budget) // (2 * budget)

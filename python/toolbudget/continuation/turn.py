@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from toolbudget.continuation.checks import check_tokens
 from toolbudget.errors import ConfigError
 
 __all__ = ["TurnBudget"]
@@ -43,8 +44,9 @@ class TurnBudget:
         Raises:
             ConfigError: It is negative or no ``int``.
         """
-        if type(output_tokens) is not int or output_tokens < 0:
-            raise ConfigError(f"output_tokens (argument) must be tokens, an int: {output_tokens!r}")
+        check_tokens("output_tokens", output_tokens)
+        if output_tokens < 0:
+            raise ConfigError(f"output_tokens (argument) must not be negative: {output_tokens}")
         with self._lock:
             self._output_tokens += output_tokens
 
@@ -58,8 +60,8 @@ class TurnBudget:
         Raises:
             ConfigError: It is neither an ``int`` nor ``None``.
         """
-        if budget is not None and type(budget) is not int:
-            raise ConfigError(f"budget (argument) must be tokens, an int, or None: {budget!r}")
+        if budget is not None:
+            check_tokens("budget", budget, or_none=True)
         with self._lock:
             self._output_tokens_before = self._output_tokens
             if budget is not None:

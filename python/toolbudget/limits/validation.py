@@ -23,6 +23,7 @@ __all__ = [
     "named_limits",
     "positive_number",
     "positive_whole_number",
+    "whole_number",
 ]
 
 ARGUMENT: Final = "argument"
@@ -69,6 +70,14 @@ def positive_whole_number(value: object, field: str, source: str = ARGUMENT) -> 
     number = _plain_number(value)
     if number is None or not isinstance(number, int) or number < 1:
         raise config_error(field, source, "a whole number of at least 1", value)
+    return number
+
+
+def whole_number(value: object, field: str, source: str = ARGUMENT) -> int:
+    """Give ``value`` as a plain ``int`` of at least 0, or raise ``ConfigError``."""
+    number = _plain_number(value)
+    if number is None or not isinstance(number, int) or number < 0:
+        raise config_error(field, source, "a whole number of at least 0", value)
     return number
 
 

@@ -6,8 +6,10 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from toolbudget._core.pure.shape import read_message
 from toolbudget.continuation import TurnBudget
 from toolbudget.errors import ConfigError
 from toolbudget.loop.abort import Abort, AbortedError
@@ -62,13 +64,15 @@ class AgentLoop:
         parameters: More parameters of the requests, or a function that gives them for the messages
             of one, such as edits that the provider is to make.
         messages: What a conversation begins with whose session has no messages yet: a fork's, a
-            sub-agent's, or one that another program began.
+            sub-agent's, or one that another program began. The user speaks first, as providers
+            want it.
         max_turns: Responses after which a run ends; ``None`` for no bound.
         max_parallel_calls: Calls that run at once.
         on_event: Told what happens, by the thread or task that does it.
 
     Raises:
         ConfigError: An argument cannot be used.
+        InvalidMessageError: ``messages`` begins with something that is no message.
 
     Example:
         >>> from toolbudget.loop import AgentLoop, ScriptedModel
@@ -214,6 +218,7 @@ def _check_parts(session: object, pipeline: object, tools: object, messages: obj
 
     Raises:
         ConfigError: One of them is not what it is called.
+        InvalidMessageError: A conversation begins with something that is no message.
     """
     if session is not None and not callable(getattr(session, "enforce", None)):
         raise ConfigError(f"session (argument) must be a session: {shown(session)}")
@@ -223,6 +228,9 @@ def _check_parts(session: object, pipeline: object, tools: object, messages: obj
         raise ConfigError(f"tools (argument) must be several tools: {shown(tools)}")
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
         raise ConfigError(f"messages (argument) must be a list of messages: {shown(messages)}")
+    first = next(filter(None, map(read_message, messages, count())), None)
+    if first is not None and first.role == "assistant":
+        raise ConfigError(f"messages (argument) must begin with the user's: {shown(messages)}")
 
 
 def _check_count(name: str, value: object) -> None:

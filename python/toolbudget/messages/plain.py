@@ -14,7 +14,7 @@ from toolbudget.errors import InvalidMessageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Block", "clone", "content_blocks", "is_empty_text", "shown"]
+__all__ = ["Block", "clone", "content_blocks", "detached", "is_empty_text", "shown"]
 
 Block: TypeAlias = dict[str, Any]
 
@@ -43,6 +43,17 @@ def clone(value: object) -> Any:  # noqa: ANN401 - as open as JSON
             entries = enumerate(copied)
         pending.extend((copied, name) for name, child in entries if type(child) not in _IMMUTABLE)
     return holder[0]
+
+
+def detached(value: object) -> Any:  # noqa: ANN401 - as open as JSON
+    """Copy what host code is handed, so that whatever it does to it reaches nobody else.
+
+    Objects stay of their kind, which the host may count on; what cannot be copied so becomes plain.
+    """
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - nested too deep, or a host's object that refuses
+        return clone(value)
 
 
 def content_blocks(content: object, where: str) -> list[Block]:

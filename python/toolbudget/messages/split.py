@@ -56,7 +56,8 @@ def normalize_messages(messages: Sequence[object]) -> list[Record]:
     and all records after it get derived ones (:func:`derive_uuid`), the same at every call, also
     when the list has grown. References to them (``parentUuid``, ``logicalParentUuid``,
     ``sourceToolAssistantUUID``) follow. Every part keeps the other keys of its record; pasted
-    images take their numbers along.
+    images take their numbers along. Make requests of the messages as they were: parts without a
+    ``message.id`` to share may count as answers of their own.
 
     Args:
         messages: Transcript records, API messages or SDK objects. What is no message of a user or

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolBudgetError
+from toolbudget.messages.plain import detached
 from toolbudget.pipeline.checks import check_callable, check_count
 from toolbudget.pipeline.cutting import Cut, cut_out, earlier_edits
 from toolbudget.pipeline.rounds import before_prompt, read_rounds, results_of
@@ -44,9 +45,10 @@ class _Plan(NamedTuple):
 class Autocompact:
     """Replaces the history by the host's summary when the window is ``over``.
 
-    The summariser is given the messages that go, with references as references, so that the summary
-    can name files. What comes back stands as one user message before the newest rounds, with a list
-    of the stored results by id and path. Every result that goes is stored in full first.
+    The summariser is given copies of the messages that go, with references as references, so that
+    the summary can name files. What comes back stands as one user message before the newest rounds,
+    with a list of the stored results by id and path. Every result that goes is stored in full
+    first.
 
     If the summariser fails, or its summary is empty, too long, or makes the history no shorter, the
     history stays as it was. Then it is not asked again until the context has grown.
@@ -117,7 +119,7 @@ class Autocompact:
         if plan is None:
             return None
         with self._one_attempt(context):
-            summary = self.summarise(list(context.messages[plan.start : plan.end]))
+            summary = self.summarise(_handed_out(context, plan))
         if inspect.isawaitable(summary):
             if inspect.iscoroutine(summary):
                 summary.close()
@@ -127,7 +129,7 @@ class Autocompact:
     async def _arun(self, context: TurnContext, plan: _Plan | None) -> StageResult | None:
         if plan is None:
             return None
-        messages = list(context.messages[plan.start : plan.end])
+        messages = _handed_out(context, plan)
         with self._one_attempt(context):
             if inspect.iscoroutinefunction(self.summarise):
                 summary: object = await self.summarise(messages)
@@ -188,6 +190,11 @@ class Autocompact:
         context.memory.pop(self.name, None)
         detail = f"{len(span)} messages summarised"
         return StageResult(messages=left, changed=len(span), detail=detail)
+
+
+def _handed_out(context: TurnContext, plan: _Plan) -> list[Any]:
+    """Give copies: the history is the host's, and must not change by what a summariser does."""
+    return [detached(message) for message in context.messages[plan.start : plan.end]]
 
 
 def _text(summary: str, paths: Mapping[str, str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.shape import text_parts
-from toolbudget.pipeline.difference import sent_messages
 from toolbudget.pipeline.rounds import results_of
 from toolbudget.pipeline.stage import StageResult
 
@@ -56,16 +55,13 @@ class Budget:
             changed=report.replaced,
             detail=f"{report.replaced} replaced, {report.reapplied} replaced before{failures}",
             is_announced=False,
-            first_seen_change=_first_seen_change(messages, report),
+            seen_changes=_seen_changes(messages, report),
         )
 
 
-def _first_seen_change(messages: Sequence[Any], report: EnforcementReport) -> int | None:
-    """Return the first message with a new replacement of a result that has been in a request."""
-    new_texts = {entry.replacement for entry in report.newly_replaced}
-    if not new_texts:
-        return None
-    return next(places_of_texts(messages[: sent_messages(messages)], new_texts), None)
+def _seen_changes(messages: Sequence[Any], report: EnforcementReport) -> tuple[int, ...]:
+    """Return the messages with a new replacement of a result that may have been in a request."""
+    return tuple(places_of_texts(messages, {one.replacement for one in report.newly_replaced}))
 
 
 def places_of_texts(messages: Sequence[Any], texts: AbstractSet[str]) -> Iterator[int]:

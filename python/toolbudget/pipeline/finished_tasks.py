@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure.shape import read_message, text_field
+from toolbudget.messages.plain import detached
 from toolbudget.pipeline.checks import check_callable, check_count
 from toolbudget.pipeline.collapse import CollapseCommit
 from toolbudget.pipeline.rounds import is_prompt, read_rounds
@@ -28,7 +29,7 @@ class FinishedTasks:
     It shows what an algorithm looks like; how to fold well is the host's to say.
 
     Args:
-        describe: Called with the messages of the steps; returns what to say in their place.
+        describe: Called with copies of the steps' messages; returns what to say in their place.
         min_tokens: Steps with fewer estimated tokens are not worth it.
 
     Raises:
@@ -75,7 +76,7 @@ class FinishedTasks:
             tokens = estimate_tokens_for_messages(steps)
             if tokens < self.min_tokens:
                 continue
-            text: object = self.describe(steps)
+            text: object = self.describe([detached(step) for step in steps])
             if not isinstance(text, str) or not text.strip():
                 continue
             if estimate_tokens(text) < tokens:

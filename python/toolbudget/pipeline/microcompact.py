@@ -217,6 +217,8 @@ class Microcompact:
             for index, text in cleared.texts.items()
         ]
         if not changes:
+            if cleared.failures:
+                raise cleared.failures[0].error
             return None
         results = "result" if len(changes) == 1 else "results"
         failed = f", {len(cleared.failures)} could not be stored" if cleared.failures else ""

@@ -189,7 +189,7 @@ class Pipeline:
                 turn.accept(recover(turn.context))
             except Exception as failure:  # noqa: BLE001 - a stage that fails is passed over
                 turn.pass_over(failure)
-        return turn.finish() if turn.has_changed else None
+        return turn.finish_recovery()
 
     async def arecover_from_overflow(
         self, messages: Sequence[Any], error: object, *, now_s: float | None = None
@@ -216,7 +216,7 @@ class Pipeline:
                     turn.accept(await in_thread(recover, turn.context))
             except Exception as failure:  # noqa: BLE001 - a stage that fails is passed over
                 turn.pass_over(failure)
-        return turn.finish() if turn.has_changed else None
+        return turn.finish_recovery()
 
     def _begin(
         self,

@@ -76,15 +76,15 @@ class StageResult:
         detail: What it did, in a few words.
         is_announced: Whether the change is one that the model has not seen in another form. A stage
             that only puts in again what an earlier turn decided does not break the prefix.
-        first_seen_change: Of a change that is not announced: index of the first message that goes
-            out in another form all the same; ``None`` if none does.
+        seen_changes: Of a change that is not announced: indexes, in order, of messages that may go
+            out in another form all the same. The pipeline names the first that does.
     """
 
     messages: Sequence[Any]
     changed: int = 0
     detail: str = ""
     is_announced: bool = True
-    first_seen_change: int | None = None
+    seen_changes: tuple[int, ...] = ()
 
 
 class Stage(Protocol):

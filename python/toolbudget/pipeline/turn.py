@@ -19,7 +19,7 @@ from toolbudget.pipeline.validity import RefusedStageError, check_stage_result
 from toolbudget.tokens import estimate_tokens_for_messages, read_window_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from toolbudget.budget.session import Session
     from toolbudget.pipeline.report import StageStatus
@@ -72,15 +72,12 @@ class Turn:
         self._saved_tokens = 0
         self._has_changed = False
         self._adopted_at: int | None = None
+        # What the budget has changed in its history, whose places shift when cuts are put in again.
+        self._unplaced: list[Any] = []
 
     def want(self, excess_tokens: int) -> None:
         """Say that the provider has refused the request, and by how much it was too long."""
         self.context.wanted_tokens = excess_tokens
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether a stage behind the budget has changed anything, which must be announced."""
-        return self._has_changed
 
     @property
     def has_enough(self) -> bool:
@@ -111,19 +108,21 @@ class Turn:
         if difference.first_index is None:
             self._report("unchanged", result)
             return
-        first_sent = sent_messages(before) if result.is_announced else 0
-        is_break = difference.first_index < first_sent
         context.messages = after
         self._estimate_tokens += difference.added_tokens
         context.used_tokens = max(context.used_tokens + difference.added_tokens, 0)
         if result.is_announced:
             self._saved_tokens -= difference.added_tokens
             self._has_changed = True
+        places = (difference.first_index,) if result.is_announced else result.seen_changes
+        is_placed = self._replay is not None
+        if not is_placed:
+            self._unplaced += [after[place] for place in places if place < len(after)]
         self._report(
             "changed",
             result,
             added_tokens=difference.added_tokens,
-            broken_at=difference.first_index if is_break else result.first_seen_change,
+            broken_at=self._first_broken(places, before, after) if is_placed else None,
         )
 
     def pass_over(self, error: Exception) -> None:
@@ -133,15 +132,23 @@ class Turn:
 
     def finish(self) -> PipelineResult:
         """Give what is to be sent."""
+        result = self._result()
+        self._remember(result)
+        return result
+
+    def finish_recovery(self) -> PipelineResult | None:
+        """Give what is to be sent instead of a refused request; ``None`` if that is the same."""
+        result = self._result()
+        # The budget too may have made room: in a request that went out when it had failed.
+        if not self._has_changed and result.prefix_broken_at is None:
+            return None
+        self._remember(result)
+        return result
+
+    def _result(self) -> PipelineResult:
         edits = self._put_earlier_in()
         context = self.context
         messages = context.messages
-        # What is about messages that another process is ahead by has changed nothing yet.
-        context.memory[_ADOPTED] = AdoptedChanges(edits=edits.ahead)
-        context.memory[_SENT] = tuple(messages)
-        if self._has_changed:
-            beside_tokens = context.used_tokens - self._estimate_tokens
-            context.memory[_AFTER_CHANGE] = last_answer_digest(messages), beside_tokens
         return PipelineResult(
             messages=messages if type(messages) is list else list(messages),
             reports=tuple(context.reports),
@@ -150,6 +157,15 @@ class Turn:
             replayed_edits=edits.applied,
             adopted_at=self._adopted_at,
         )
+
+    def _remember(self, result: PipelineResult) -> None:
+        memory = self.context.memory
+        # What is about messages that another process is ahead by has changed nothing yet.
+        memory[_ADOPTED] = AdoptedChanges(edits=self._put_earlier_in().ahead)
+        memory[_SENT] = tuple(result.messages)
+        if self._has_changed:
+            beside_tokens = result.used_tokens - self._estimate_tokens
+            memory[_AFTER_CHANGE] = last_answer_digest(result.messages), beside_tokens
 
     def _put_earlier_in(self) -> Replay:
         """Put in again what earlier turns have decided, and measure what is left."""
@@ -162,10 +178,11 @@ class Turn:
         adopted = self._adopted()
         done = self._replay = replay(context.messages, edits, adopted.edits)
         self._estimate_tokens += difference_of(context.messages, done.messages).added_tokens
-        if done.applied:
-            context.reports[:] = [
-                _moved(one, context.messages, done.messages) for one in context.reports
-            ]
+        if self._unplaced:
+            known = set(map(id, self._unplaced))
+            places = [place for place, one in enumerate(done.messages) if id(one) in known]
+            broken_at = self._first_broken(places, done.messages, done.messages)
+            context.reports[-1] = replace(context.reports[-1], prefix_broken_at=broken_at)
         self._adopted_at = self._first_adopted(done, adopted)
         context.messages = done.messages
         if self._given_tokens is not None:
@@ -173,6 +190,21 @@ class Turn:
         else:
             context.used_tokens = self._used_tokens(is_usage_stale=done.is_usage_stale)
         return done
+
+    def _first_broken(
+        self, places: Iterable[int], before: Sequence[Any], after: Sequence[Any]
+    ) -> int | None:
+        """Return the first of the changed places that was in a request in another form.
+
+        Before the first turn of a pipeline, what stands before the last answer has been in one; if
+        it begins with a refusal, all.
+        """
+        sent: tuple[Any, ...] | None = self.context.memory.get(_SENT)
+        if sent is not None:
+            return next((place for place in places if has_changed_at(place, sent, after)), None)
+        is_refused = self.context.wanted_tokens is not None
+        count = len(before) if is_refused else sent_messages(before)
+        return next((place for place in places if place < count), None)
 
     def _adopted(self) -> AdoptedChanges:
         """Return what another process has changed since the last turn that came to its end."""
@@ -247,12 +279,3 @@ class Turn:
                 elapsed_s=time.perf_counter() - self._started_s,
             )
         )
-
-
-def _moved(report: StageReport, before: Sequence[Any], after: Sequence[Any]) -> StageReport:
-    """Name the message that a report names by its place in the messages that are sent."""
-    if report.prefix_broken_at is None:
-        return report
-    known = set(map(id, before[report.prefix_broken_at :]))
-    place = next((index for index, one in enumerate(after) if id(one) in known), None)
-    return replace(report, prefix_broken_at=place)

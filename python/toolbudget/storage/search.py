@@ -63,6 +63,7 @@ class SearchHits(NamedTuple):
         files: In how many files.
         unreadable: How many files or folders could not be read.
         is_partial: Whether the search ended early, because so much matches.
+        is_binary: Whether what was to be searched is a binary file itself.
     """
 
     lines: tuple[FoundLine, ...]
@@ -70,6 +71,7 @@ class SearchHits(NamedTuple):
     files: int
     unreadable: int
     is_partial: bool
+    is_binary: bool = False
 
 
 def search_files(
@@ -172,15 +174,16 @@ def add_up(parts: Iterable[SearchHits]) -> SearchHits:
         files=sum(part.files for part in all_parts),
         unreadable=sum(part.unreadable for part in all_parts),
         is_partial=any(part.is_partial for part in all_parts),
+        is_binary=any(part.is_binary for part in all_parts),
     )
 
 
 def _hits(
-    found: tuple[list[tuple[str | os.PathLike[str], int, bool, str]], int, int, int, bool],
+    found: tuple[list[tuple[str | os.PathLike[str], int, bool, str]], int, int, int, bool, bool],
 ) -> SearchHits:
-    lines, matches, files, unreadable, is_partial = found
+    lines, matches, files, unreadable, is_partial, is_binary = found
     told = (FoundLine(str(path), number, is_match, text) for path, number, is_match, text in lines)
-    return SearchHits(tuple(told), matches, files, unreadable, is_partial)
+    return SearchHits(tuple(told), matches, files, unreadable, is_partial, is_binary)
 
 
 def _native_for(pattern: str) -> ModuleType:

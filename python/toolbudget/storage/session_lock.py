@@ -27,6 +27,9 @@ LOCK_NAME: Final = "session.lock"
 _TRIES: Final = 2000
 _PAUSE_S: Final = 0.005
 
+_OUT_OF_REACH: Final = (
+    "cannot hold %s of session %s, so that a clean-up goes by the age of its files: %s"
+)
 _logger: Final = logging.getLogger("toolbudget")
 
 
@@ -34,8 +37,8 @@ class SessionLock:
     """Holds ``session.lock`` in a session's folder, so that a clean-up knows that it is in use.
 
     It guards no decision: those are taken under the lock of the record file. Where it cannot be had
-    (a read-only disk, no locks, too many open files) the session works all the same; a clean-up
-    then goes by the age of its files.
+    (a read-only disk, no locks, too many open files) the session works all the same, and the log
+    says so once; a clean-up then goes by the age of its files.
     """
 
     __slots__ = (
@@ -43,6 +46,7 @@ class SessionLock:
         "_files",
         "_handle",
         "_is_over",
+        "_is_told",
         "_lent",
         "_name",
         "_process_id",
@@ -66,6 +70,8 @@ class SessionLock:
         self._lent: list[SessionLock] = []
         self._taking = threading.Lock()
         self._is_over = False
+        # Every decision tries again; one warning is enough.
+        self._is_told = False
 
     def take(self, *, create: bool) -> None:
         """Take the lock unless it is held already; without ``create`` only in a folder that exists.
@@ -80,7 +86,10 @@ class SessionLock:
             try:
                 self._handle = self._acquire(create=create)
             except OSError as error:
-                _logger.debug("cannot hold %s of session %s: %s", LOCK_NAME, self._name, error)
+                is_new = isinstance(error, FileNotFoundError) and not create
+                if not (is_new or self._is_told):
+                    self._is_told = True
+                    _logger.warning(_OUT_OF_REACH, LOCK_NAME, self._name, error)
 
     @property
     def is_held(self) -> bool:
@@ -114,6 +123,7 @@ class SessionLock:
         again = SessionLock(
             Path(self._root), self._name, durability=self._durability, files=self._files
         )
+        again._is_told = self._is_told
         again.take(create=False)
         return again
 

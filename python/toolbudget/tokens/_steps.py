@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 from toolbudget._core.pure.shape import field, is_mapping
 from toolbudget.errors import ToolBudgetError
+from toolbudget.messages.plain import detached
 from toolbudget.tokens._checks import config_error, share
 from toolbudget.tokens._content import content_tokens, json_tokens
 from toolbudget.tokens._records import read_usage
@@ -16,7 +17,7 @@ from toolbudget.tokens._sent import as_sent
 from toolbudget.tokens.count_cache import cache_of, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from toolbudget.tokens.count_cache import CountCache
 
@@ -127,6 +128,8 @@ class Question:
             _check_model(small_model, "small_model")
         if timeout_s is not None and not share(timeout_s, "timeout_s") > 0:
             raise config_error("timeout_s", "above 0", timeout_s)
+        _check_blocks("tools", tools, is_text_allowed=False)
+        _check_blocks("system", system, is_text_allowed=True)
         sent = as_sent(messages)
         content: dict[str, object] = {"messages": sent}
         given: dict[str, object] = {"tools": tools, "system": system}
@@ -201,11 +204,13 @@ def _plan(question: Question, failures: list[StepFailure]) -> Iterator[tuple[Cou
 
 def _request(question: Question, step: CountStep, model: str, last_error: object) -> object:
     messages = _client(question, last_error).messages  # type: ignore[attr-defined]
-    arguments = question.content | {"model": model}
+    # Copies: a client that marks or trims what it sends must not change the host's history.
+    content = {name: detached(value) for name, value in question.content.items()}
+    arguments = content | {"model": model}
     if step != "endpoint":
         return messages.create(max_tokens=1, **arguments)
     if question.thinking is not None:
-        arguments["thinking"] = question.thinking
+        arguments["thinking"] = detached(question.thinking)
     return messages.count_tokens(**arguments)
 
 
@@ -275,6 +280,13 @@ def _attribute(value: object, name: str) -> object:
 def _check_model(value: object, name: str) -> None:
     if not isinstance(value, str) or not value:
         raise config_error(name, "the name of a model", value)
+
+
+def _check_blocks(name: str, value: object, *, is_text_allowed: bool) -> None:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if value is not None and not is_list and not (is_text_allowed and isinstance(value, str)):
+        kinds = "text or a list of blocks" if is_text_allowed else "a list of tools"
+        raise config_error(name, kinds, value)
 
 
 def _estimate(messages: Sequence[object], tools: object, system: object) -> int:

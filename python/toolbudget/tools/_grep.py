@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolbudget._threads import in_thread
+from toolbudget.limits.display import shown
 from toolbudget.storage.search import MAX_MATCHES, SearchHits, search_files
 from toolbudget.storage.search_note import hits_with_notes
+from toolbudget.storage.text_encoding import sendable
 from toolbudget.tools.definition import Parameter, ToolResult, tool
 
 if TYPE_CHECKING:
@@ -45,9 +47,10 @@ def grep(
 ) -> GrepResult:
     r"""Search files for a pattern, as ``rg`` does.
 
-    Hidden files, those that ``.gitignore`` names, and binary ones are left out; files come in the
-    order of their paths. A long line is cut around its match, and all that is shown stays below
-    the limit that ``grep`` has by default. It takes the native core.
+    Hidden files, those that ``.gitignore`` names, and binary ones are left out; if ``path`` names a
+    binary file, the answer says so. Files come in the order of their paths. A long line is cut
+    around its match, and all that is shown stays below the limit that ``grep`` has by default. It
+    takes the native core.
 
     Args:
         pattern: A regular expression of the ``regex`` crate: linear in time whatever it is.
@@ -73,6 +76,9 @@ def grep(
     hits = search_files(pattern, str(path), include=include_pattern)
     remedy = "a longer pattern, a path below, or include_pattern"
     text = hits_with_notes(hits, pattern, remedy=remedy, max_chars=MAX_CHARS)
+    # In a folder they are left out like hidden ones; of this one the caller wants to know.
+    if hits.is_binary:
+        text = sendable(f"[A binary file, not searched: {shown(str(path))}]")
     return GrepResult(text=text, hits=hits)
 
 

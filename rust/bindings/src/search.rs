@@ -14,7 +14,7 @@ use crate::guard::guarded;
 const ASK_EVERY_FILES: usize = 256;
 
 type FoundLine = (PathBuf, u64, bool, String);
-type Told = (Vec<FoundLine>, usize, usize, usize, bool);
+type Told = (Vec<FoundLine>, usize, usize, usize, bool, bool);
 
 /// Searches a file or folder; see `_native.pyi`.
 #[pyfunction]
@@ -118,6 +118,7 @@ fn told(found: Result<Found, Problem>) -> PyResult<Told> {
             found.files,
             found.unreadable,
             found.is_partial,
+            found.is_binary,
         )),
         Err(Problem::Path(error)) => Err(PyOSError::new_err(error.to_string())),
         Err(problem) => Err(PyValueError::new_err(problem.to_string())),

@@ -34,6 +34,8 @@ pub struct Found {
     pub files: usize,
     /// How many files or folders could not be read.
     pub unreadable: usize,
+    /// Whether the path itself is a file that was left out because it is binary.
+    pub is_binary: bool,
     /// Whether the search ended before everything was searched.
     pub is_partial: bool,
 }
@@ -71,6 +73,7 @@ impl<'a> Collector<'a> {
         if self.is_binary {
             self.found.lines.truncate(lines);
             self.found.matches = matches;
+            self.found.is_binary = self.path == crate::shown(self.request.path);
         }
         self.found.files += usize::from(self.found.matches > matches);
         self.found.unreadable += usize::from(!is_read);

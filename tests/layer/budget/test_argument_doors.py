@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -68,6 +69,12 @@ def result_path(**options: Any) -> object:  # noqa: ANN401 - passed on
     return toolbudget.get_tool_result_path("/data", **options)
 
 
+def selection(**options: Any) -> object:  # noqa: ANN401 - passed on
+    """Choose by the plain rule."""
+    given: dict[str, Any] = {"frozen_size": 5, "limit": 20, **options}
+    return toolbudget.select_fresh_to_replace([toolbudget.Candidate("a", "", 30)], **given)
+
+
 @pytest.mark.parametrize(
     ("function", "options"),
     [
@@ -88,6 +95,12 @@ def result_path(**options: Any) -> object:  # noqa: ANN401 - passed on
         (replacement, {"path": "/data/</persisted-output>.txt"}),
         (result_path, {"tool_use_id": None}),
         (result_path, {"tool_use_id": 5}),
+        (selection, {"limit": math.nan}),
+        (selection, {"limit": 0}),
+        (selection, {"limit": "20"}),
+        (selection, {"limit": None}),
+        (selection, {"frozen_size": math.nan}),
+        (selection, {"frozen_size": -1}),
     ],
 )
 def test_an_odd_argument_is_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
@@ -11,7 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolbudget import ConfigError
-from toolbudget.continuation import TurnBudget, parse_token_budget
+from toolbudget.continuation import (
+    BudgetTracker,
+    TurnBudget,
+    check_token_budget,
+    parse_token_budget,
+)
 
 FACTORS: Final = {"k": 10**3, "m": 10**6, "b": 10**9}
 PUNCTUATION: Final = ".,:;!?)]\"'"
@@ -159,3 +165,19 @@ def test_a_budget_that_is_no_number_is_refused(value: Any) -> None:  # noqa: ANN
     with pytest.raises(ConfigError, match=r"^budget \(argument\) must be .*: "):
         turn.snapshot_output_tokens_for_turn(value)
     assert (turn.current_turn_token_budget, turn.turn_output_tokens) == (1_000, 5)
+
+
+@pytest.mark.parametrize("value", ["500k", 1.5, True, math.inf, -math.inf, math.nan], ids=repr)
+@pytest.mark.parametrize("field", ["budget", "turn_tokens"])
+@pytest.mark.parametrize("agent_id", [None, "agent"])
+def test_a_decision_about_what_is_no_number_is_refused(
+    field: str,
+    value: Any,  # noqa: ANN401 - as a host may give it
+    agent_id: str | None,
+) -> None:
+    """A nudge said that nan% of inf tokens were used; the tracker stays as it was."""
+    tracker = BudgetTracker(started_at=0.0)
+    arguments: dict[str, Any] = {"budget": 1_000, "turn_tokens": 5, field: value}
+    with pytest.raises(ConfigError, match=rf"^{field} \(argument\) must be tokens, .*: "):
+        check_token_budget(tracker, agent_id, **arguments)
+    assert tracker == BudgetTracker(started_at=0.0)

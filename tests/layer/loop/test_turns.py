@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.builders import answer
 from tests.layer.loop.agents import BOTH_WAYS, FunctionTool, call, checked, results_of, run, say
 from toolbudget import ConfigError, InvalidMessageError, Session
 from toolbudget.loop import (
@@ -329,6 +330,23 @@ def test_arguments_are_checked_at_the_door(arguments: dict[str, Any], problem: s
     model = arguments.pop("model", ScriptedModel([]))
     with pytest.raises(ConfigError, match=problem):
         AgentLoop(model, **arguments)
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        [answer({"type": "text", "text": "Hello!"})],
+        [{"role": "system", "content": "Be brief."}, answer({"type": "text", "text": "Hello!"})],
+        [{"type": "assistant", "message": answer({"type": "text", "text": "Hello!"})}],
+    ],
+)
+def test_a_beginning_by_the_model_is_refused(tmp_path: Path, beginning: list[Any]) -> None:
+    """Providers want the user first; nothing of it is recorded."""
+    session = Session.open(tmp_path, "s", durability="process")
+    with pytest.raises(ConfigError, match=r"^messages \(argument\) must begin with the user's: "):
+        AgentLoop(ScriptedModel([]), session=session, messages=beginning)
+    assert session.transcript is not None
+    assert list(session.transcript.messages()) == []
 
 
 @pytest.mark.parametrize("nothing", ["", " \n", [], [{"type": "text", "text": " "}]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.builders import answer, call, msg, res, results_in, text_of
-from toolbudget import Session
+from toolbudget import DirectoryStore, Session, StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.builders import Message
     from toolbudget.pipeline import StageName, StageResult, TurnContext
 
-__all__ = ["RaisingStage", "contents", "history_of", "opened", "round_of"]
+__all__ = ["BreakingStore", "RaisingStage", "contents", "history_of", "opened", "round_of"]
 
 
 def opened(root: Path, **options: Any) -> Session:  # noqa: ANN401 - passed on
@@ -39,6 +39,16 @@ def history_of(rounds: int, size_chars: int = 900) -> list[Message]:
 def contents(messages: list[Any]) -> dict[str, str]:
     """Give the text of every result by id."""
     return {block["tool_use_id"]: text_of(block["content"]) for block in results_in(messages)}
+
+
+class BreakingStore(DirectoryStore):
+    """A store that can be broken."""
+
+    is_broken = False
+
+    def put_many(self, items: Any) -> Any:  # noqa: ANN401 - passed on
+        """Store, or refuse all."""
+        return [StoreError("no room")] * len(items) if self.is_broken else super().put_many(items)
 
 
 class RaisingStage:

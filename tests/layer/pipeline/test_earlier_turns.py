@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.layer.messages.api_rules import refusals
-from tests.layer.pipeline.agents import contents, history_of, opened, round_of
-from toolbudget import ContextWindow, DirectoryStore, Limits, StoreError
+from tests.layer.pipeline.agents import BreakingStore, contents, history_of, opened, round_of
+from toolbudget import ContextWindow, Limits
 from toolbudget.messages import normalize_messages_for_api
 from toolbudget.pipeline import Autocompact, Budget, HistorySnip, Microcompact, Pipeline
 
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from toolbudget.pipeline import Stage
 
 LATER_S = 7_200.0
-
-
-class BreakingStore(DirectoryStore):
-    """A store that can be broken."""
-
-    is_broken = False
-
-    def put_many(self, items: Any) -> Any:  # noqa: ANN401 - passed on
-        """Store, or refuse all."""
-        return [StoreError("no room")] * len(items) if self.is_broken else super().put_many(items)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +53,25 @@ def test_a_strict_budget_that_fails(tmp_path: Path) -> None:
     assert contents(result.messages)["t5"] == contents(round_of(5, 2_000))["t5"]
     session.close()
     assert Pipeline([Budget()], session=session).run(history).messages == history
+
+
+def test_a_clearing_that_could_store_nothing_is_reported(tmp_path: Path) -> None:
+    """Also where the session is not strict: nothing goes, and the report says why."""
+    store = BreakingStore(tmp_path / "own", durability="process")
+    session = opened(tmp_path, store=store)
+    pipeline = Pipeline([Budget(), Microcompact(keep=2)], session=session)
+    history = history_of(5)
+    store.is_broken = True
+    result = pipeline.run(history, idle_s=LATER_S)
+    assert (result.messages, result.prefix_broken_at) == (history, None)
+    [failure] = result.failures
+    assert (failure.name, failure.status, str(failure.error)) == (
+        "microcompact",
+        "failed",
+        "no room",
+    )
+    store.is_broken = False
+    assert [one.changed for one in pipeline.run(history, idle_s=LATER_S).reports] == [0, 3]
 
 
 def test_a_request_that_is_made_again_is_judged_alike(tmp_path: Path) -> None:

@@ -317,6 +317,12 @@ def test_a_cancelled_task_is_cancelled() -> None:
         ({"timeout_s": 0}, "timeout_s"),
         ({"timeout_s": "5"}, "timeout_s"),
         ({"timeout_s": float("nan")}, "timeout_s"),
+        ({"tools": 5}, "tools"),
+        ({"tools": "read_file"}, "tools"),
+        ({"tools": {"name": "read_file"}}, "tools"),
+        ({"system": 5}, "system"),
+        ({"system": b"Be brief."}, "system"),
+        ({"system": {"type": "text", "text": "Be brief."}}, "system"),
     ],
     ids=repr,
 )

@@ -72,6 +72,18 @@ def test_what_is_found() -> None:
 
 
 @native_only
+def test_a_binary_file_that_is_named_is_said_to_be_one(folder: Path) -> None:
+    """Whether it would match or not; in a folder they are left out without a word."""
+    for pattern in ("needle", "nothing"):
+        for path in ("binary", str(folder / "binary")):
+            result = grep(pattern, path)
+            assert result.text == f"[A binary file, not searched: {path!r}]"
+            assert (result.hits.matches, result.hits.is_binary) == (0, True)
+    assert "binary" not in grep("needle").text
+    assert grep("nothing", "wide.txt").text == "[Nothing matches 'nothing'.]"
+
+
+@native_only
 def test_paths_are_those_given(folder: Path) -> None:
     """What is shown can be read as it stands."""
     assert grep("z", folder / "a").text == f"{folder}/a/z.txt:1: needle in z"
