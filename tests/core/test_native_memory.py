@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 import tracemalloc
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,14 @@ import pytest
 
 from tests.core.harness import State, ask, enforce, plan_options, result, text_block, user
 from toolbudget import _core
+from toolbudget._core.pure import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 native = _core.load("native")
+
+_CALLS = 30
 
 
 def conversation(turns: int) -> list[Any]:
@@ -121,3 +125,48 @@ def test_nothing_leaks(work: Callable[[list[Any]], None]) -> None:
         tracemalloc.stop()
     assert sys.getrefcount(content) == references
     assert after_bytes - before_bytes < 20_000
+
+
+def blocks_left_by(work: Callable[[], object]) -> int:
+    """Count the blocks of memory that calls leave behind, as those of numbers nobody holds."""
+    for _ in range(5):
+        work()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(_CALLS):
+        work()
+    gc.collect()
+    return sys.getallocatedblocks() - before
+
+
+@pytest.mark.parametrize("beginning", ["text", "caf\u00e9", "\u65e5", "\U0001f600", "\ud800"])
+def test_no_reading_of_a_text_leaves_a_block_behind(beginning: str) -> None:
+    """Texts beyond ASCII are read in pieces, and nothing of those stays."""
+    text = f"{beginning} {{}}\n" * 30_000
+
+    def work() -> None:
+        native.utf8_length(text)
+        native.fingerprint([text, text])
+        native.measure([text], "bytes")
+        native.estimate_tokens([text])
+        native.build_replacement(text, "/s/t.txt", preview_bytes=500)
+        for style in ("head", "head_tail", "salient", "json", "auto"):
+            native.show_preview([text], 500, style, None)
+
+    assert blocks_left_by(work) < _CALLS
+
+
+def test_no_turn_leaves_a_block_behind() -> None:
+    """Neither what is read of results stays, nor the numbers by which a body is cut."""
+
+    def work() -> None:
+        messages = conversation(3)
+        for body in (messages, messages[2:], messages):
+            scan = native.scan_json(json.dumps({"messages": body}).encode())
+            plan = native.plan_json(scan, State().known(native), plan_options(native, limit=500))
+            changes = [Change(1, 1, "short")]
+            assert plan.choices
+            assert native.rewrite_json_segments(scan, changes)
+        plan_again(messages)
+
+    assert blocks_left_by(work) < _CALLS

@@ -18,22 +18,23 @@ class OncePerText:
     def __init__(self, hook: Callable[[str], str]) -> None:
         """Wrap a hook."""
         self._hook = hook
-        # The text is kept beside the answer, so that its `id()` stays its own.
-        self._answers: dict[int, tuple[str, str | None, Exception | None]] = {}
+        # By text: what a body holds is another object each time that it is read there.
+        self._answers: dict[str, tuple[str | None, Exception | None]] = {}
 
     def __call__(self, text: str) -> str:
-        """Return what the hook made of this text object, or raise what it raised."""
-        known = self._answers.get(id(text))
+        """Return what the hook made of this text, or raise what it raised."""
+        # A class of the host's own may compare in its own way.
+        plain = str.__str__(text)
+        known = self._answers.get(plain)
         if known is None:
-            known = self._ask(text)
-            self._answers[id(text)] = known
-        _, answer, error = known
+            known = self._answers[plain] = self._ask(text)
+        answer, error = known
         if error is not None:
             raise error
         return answer  # type: ignore[return-value]  # whoever asked checks what a hook returns
 
-    def _ask(self, text: str) -> tuple[str, str | None, Exception | None]:
+    def _ask(self, text: str) -> tuple[str | None, Exception | None]:
         try:
-            return text, self._hook(text), None
+            return self._hook(text), None
         except Exception as error:  # noqa: BLE001 - a host's hook may raise anything
-            return text, None, error
+            return None, error

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyString};
+use pyo3::types::{PyBytes, PyList, PyMemoryView, PySequence, PyString};
 use toolbudget_core::json::{ResultSpan, Splice, replace_content};
 
 use crate::items::Items;
@@ -59,29 +59,19 @@ pub(crate) fn segments<'py>(
     if splices.is_empty() {
         return PyList::new(py, [body]);
     }
-    let view = PyMemoryView::from(body)?;
+    // Not with `PySlice::new`, which keeps references to its numbers.
+    let view = PyMemoryView::from(body)?
+        .into_any()
+        .cast_into::<PySequence>()?;
     let pieces = PyList::empty(py);
     let mut position = 0;
     for splice in &splices {
-        pieces.append(part(&view, position, splice.span.start)?)?;
+        pieces.append(view.get_slice(position, splice.span.start)?)?;
         pieces.append(PyBytes::new(py, &splice.data))?;
         position = splice.span.end;
     }
-    pieces.append(part(&view, position, body.as_bytes().len())?)?;
+    pieces.append(view.get_slice(position, body.as_bytes().len())?)?;
     Ok(pieces)
-}
-
-fn part<'py>(
-    view: &Bound<'py, PyMemoryView>,
-    start: usize,
-    end: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    view.get_item(PySlice::new(
-        view.py(),
-        start.try_into()?,
-        end.try_into()?,
-        1,
-    ))
 }
 
 /// What changes come to in the bytes, in their order.

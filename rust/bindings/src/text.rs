@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use pyo3::exceptions::{PyUnicodeDecodeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySlice, PyString};
+use pyo3::types::{PyBytes, PyString};
 use pyo3::{PyTypeInfo as _, intern};
 use toolbudget_core::json::{decode_text, decode_whole_chars};
 use toolbudget_core::{
@@ -218,7 +218,7 @@ pub(crate) fn encoded_part<'py>(
     text: &Bound<'py, PyString>,
     range: Range<usize>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    encode(&slice(text, range)?)
+    encode(&raw::part(text, range)?)
 }
 
 /// The text that WTF-8 bytes stand for.
@@ -263,7 +263,7 @@ pub(crate) fn utf8_length(text: &Bound<'_, PyString>) -> PyResult<usize> {
         return Ok(length_chars);
     }
     toolbudget_core::pieces(length_chars)
-        .map(|range| encode(&slice(text, range)?).map(|bytes| bytes.as_bytes().len()))
+        .map(|range| encode(&raw::part(text, range)?).map(|bytes| bytes.as_bytes().len()))
         .sum()
 }
 
@@ -288,7 +288,7 @@ pub(crate) fn fingerprint(parts: &[Bound<'_, PyString>]) -> PyResult<Fingerprint
     for text in parts {
         for range in toolbudget_core::pieces(text.code_point_len()?) {
             let size_chars = range.len() as u64;
-            let piece = Wtf8::of(&slice(text, range)?)?;
+            let piece = Wtf8::of(&raw::part(text, range)?)?;
             fingerprinter.push(piece.as_bytes()?, size_chars);
         }
     }
@@ -304,7 +304,7 @@ pub(crate) fn measure(parts: &[Bound<'_, PyString>], unit: Unit) -> PyResult<u64
             continue;
         }
         for range in toolbudget_core::pieces(text.code_point_len()?) {
-            measure.push(Wtf8::of(&slice(text, range)?)?.as_bytes()?);
+            measure.push(Wtf8::of(&raw::part(text, range)?)?.as_bytes()?);
         }
     }
     Ok(measure.finish())
@@ -318,7 +318,7 @@ pub(crate) fn head<'py>(
     if text.code_point_len()? <= max_chars {
         return Ok(text.clone());
     }
-    slice(text, 0..max_chars)
+    raw::part(text, 0..max_chars)
 }
 
 /// The first `max_chars` characters of the text that `parts` make when they are joined.
@@ -392,13 +392,6 @@ pub(crate) fn is_framed<'py>(py: Python<'py>, parts: &[Bound<'py, PyString>]) ->
     }
     let text = Wtf8::of(&join(py, parts)?)?;
     Ok(is_framed_reference(text.as_bytes()?, size_chars))
-}
-
-fn slice<'py>(text: &Bound<'py, PyString>, range: Range<usize>) -> PyResult<Bound<'py, PyString>> {
-    let py = text.py();
-    let range = PySlice::new(py, range.start.try_into()?, range.end.try_into()?, 1);
-    let part = PyString::type_object(py).call_method1(intern!(py, "__getitem__"), (text, range))?;
-    Ok(part.cast_into()?)
 }
 
 fn encode<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyBytes>> {

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import threading
 from typing import TYPE_CHECKING, Any
@@ -212,6 +213,29 @@ def test_each_block_is_redacted_by_itself(root: Path) -> None:
     [stored] = stored_files(session).values()
     assert PRIVATE.encode() not in stored
     assert b"two***" in stored
+
+
+@pytest.mark.parametrize("as_body", [False, True])
+def test_a_plan_that_is_made_anew_redacts_nothing_again(root: Path, *, as_body: bool) -> None:
+    """F5: where the log brings what somebody else decided, the hook has had its one call."""
+    asked: list[str] = []
+
+    def note(text: str) -> str:
+        asked.append(text)
+        return text
+
+    with (
+        Session.open(root, "session", durability="process", redact=note) as session,
+        Session.open(root, "session", durability="process") as other,
+    ):
+        other.enforce(turn("Fetch", t1="decided"))
+        messages = turn("Fetch", t2=HUGE, t3=HUGE + "b")
+        if as_body:
+            messages = json.loads(session.enforce_json(json.dumps(messages).encode()))
+        else:
+            messages = session.enforce(messages)
+        assert all(is_reference(block["content"]) for block in results_in(messages))
+    assert sorted(asked) == [HUGE, HUGE + "b"]
 
 
 def test_lengths_are_those_of_the_redacted_text(root: Path) -> None:

@@ -34,7 +34,7 @@ pub(crate) use messages::{MessageReader, PlainMessage};
 pub(crate) use rewritten::RewrittenReader;
 pub(crate) use slotted::SlottedClass;
 pub(crate) use tape::Tape;
-pub(crate) use text::{append, first_char, is_ascii, is_same_text, length_chars};
+pub(crate) use text::{append, first_char, is_ascii, is_same_text, length_chars, part};
 pub(crate) use tuples::named_tuple;
 
 /// What reads messages and blocks, with what it has learned about the host's dicts.

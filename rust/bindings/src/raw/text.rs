@@ -1,5 +1,6 @@
 //! What is asked about plain texts.
 
+use std::ops::Range;
 use std::ptr;
 use std::slice;
 
@@ -192,6 +193,21 @@ pub(crate) fn append<'py>(
         Bound::from_owned_ptr_or_err(py, joined)
     };
     Ok(joined?.cast_into()?)
+}
+
+/// Some characters of a text, as a plain one.
+///
+/// A slice made with `PySlice::new` would leave its numbers behind: `PyO3` keeps their references.
+pub(crate) fn part<'py>(
+    text: &Bound<'py, PyString>,
+    range: Range<usize>,
+) -> PyResult<Bound<'py, PyString>> {
+    let (start, end) = (range.start.try_into()?, range.end.try_into()?);
+    // SAFETY: it is a live text; positions behind its end stand for that.
+    let part = unsafe { ffi::PyUnicode_Substring(text.as_ptr(), start, end) };
+    // SAFETY: it is null with an error set, or a new reference.
+    let part = unsafe { Bound::from_owned_ptr_or_err(text.py(), part) }?;
+    Ok(part.cast_into()?)
 }
 
 /// Characters of a text, as `len` counts those of the `str` that a subclass is too.
