@@ -36,6 +36,7 @@ _TEXTS: Final = (
     "<persisted-output>\nsaved\n</persisted-output>",
     Text("t1" * 400),
 )
+_KEY: Final = Key("t1", Fingerprint(3, "0" * 32))
 _STYLES: Final = ("head", "head_tail", "salient", "json", "outline", "auto")
 _IDS: Final = ("t1", "t1", "t2", "", "\ud800", Text("t1"))
 _NUMBERS: Final = (0, 1, -1, 100, 2**31, 2**63, 2**64, -(2**127), 2**200, True, 0.5, math.inf)
@@ -181,6 +182,15 @@ class _Maker:
         odd = self.rarely_odd
         return Known(odd(decisions), odd(replacements), odd(unapplied), odd({}))
 
+    def kept(self) -> Any:  # noqa: ANN401
+        """Make a list of results, or the kept ones of a plan."""
+        if self._random.random() < 0.5:
+            return [self.rarely_odd(_KEY) for _ in range(self._random.randrange(4))]
+        try:
+            return _native.plan(self.messages(), Known({}, {}), self.options()).kept
+        except Exception:  # noqa: BLE001 - nothing can be planned for odd messages
+            return self.odd()
+
     def options(self) -> Any:  # noqa: ANN401
         """Make limits and callbacks."""
         odd = self.rarely_odd
@@ -240,6 +250,10 @@ class _Maker:
             "head_tail_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
             "is_framed_reference": lambda: ([odd(self.text())], {}),
             "json_preview": lambda: ([odd(self.text()), odd(self.number())], {}),
+            "kept_json": lambda: (
+                [odd(self.kept()), odd([odd(_KEY)])],
+                {"max_id_bytes": odd(99), "max_part_chars": odd(33)},
+            ),
             "measure": lambda: (
                 [odd([odd(self.text()), odd(self.text())]), odd("tokens")],
                 {},

@@ -26,7 +26,7 @@ from tests.faults.panic_sessions import (
 )
 from toolbudget import _core
 from toolbudget._core import _native
-from toolbudget._core.pure import Change, GroupTotals, Known, Plan, PlanOptions
+from toolbudget._core.pure import Change, Fingerprint, GroupTotals, Key, Known, Plan, PlanOptions
 from toolbudget.budget.engine import Engine
 from toolbudget.errors import ToolBudgetError
 
@@ -38,6 +38,7 @@ __all__ = ["HARNESS"]
 
 _FUZZED_CALLS: Final = {Scale.BOUNDED: 20_000, Scale.SOAK: 1_000_000}
 _TEXT: Final = "line\n" * 900
+_KEY: Final = Key("t1", Fingerprint(3, "a9"))
 _MESSAGES: Final = [msg(res("t1", _TEXT), res("t2", "kept"))]
 _OPTIONS: Final = PlanOptions(
     limit=1_000,
@@ -59,6 +60,7 @@ _ARGUMENTS: Final[dict[str, tuple[tuple[object, ...], dict[str, object]]]] = {
     "head_tail_preview": ((_TEXT, 300), {}),
     "is_framed_reference": ((_TEXT,), {}),
     "json_preview": ((_TEXT, 300), {}),
+    "kept_json": (([_KEY], [_KEY]), {"max_id_bytes": 9, "max_part_chars": 9}),
     "measure": (([_TEXT], "tokens"), {}),
     "outline": ((_MESSAGES,), {}),
     "plan": ((_MESSAGES, Known({}, {}), _OPTIONS), {}),

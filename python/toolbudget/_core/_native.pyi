@@ -6,6 +6,7 @@ the Rust code itself is a :class:`toolbudget.errors.ToolBudgetError` that says s
 
 from collections.abc import (
     Callable,
+    Collection,
     ItemsView,
     Iterable,
     Iterator,
@@ -57,6 +58,7 @@ __all__ = [
     "head_tail_preview",
     "is_framed_reference",
     "json_preview",
+    "kept_json",
     "measure",
     "outline",
     "plan",
@@ -702,6 +704,36 @@ def plan_rest(
         >>> plan, rest = plan_rest(Past(), messages, Known({}, {}), options, [])
         >>> plan.decides, rest == messages
         (False, True)
+    """
+
+def kept_json(
+    keys: Iterable[Key],
+    left_out: Collection[Key],
+    *,
+    max_id_bytes: int,
+    max_part_chars: int,
+) -> list[bytes]:
+    """Write results as records name them: lists of id, size and hash, as ASCII JSON.
+
+    Each result stands there once, where it comes first. One whose id no record can hold is left
+    out. Of the kept results of a plan no object is made.
+
+    Args:
+        keys: The results.
+        left_out: Those that are not to be written.
+        max_id_bytes: What an id may take in a record.
+        max_part_chars: Characters of ids and hashes after which another part begins.
+
+    Returns:
+        One list for each record, as JSON; at least one.
+
+    Raises:
+        MemoryError: There is no room for them.
+
+    Example:
+        >>> keys = [Key("t1", Fingerprint(3, "a9")), Key("t2", Fingerprint(5, "c1"))]
+        >>> kept_json(keys, (), max_id_bytes=1_000, max_part_chars=1_000)
+        [b'[["t1",3,"a9"],["t2",5,"c1"]]']
     """
 
 def begins_with(messages: list[object], beginning: list[object]) -> bool:

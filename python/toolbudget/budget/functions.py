@@ -24,6 +24,7 @@ from toolbudget.errors import ConfigError
 from toolbudget.limits import PREVIEW_SIZE_BYTES, DeclaredLimits, Limits
 from toolbudget.limits.defaults import DEFAULT_MESSAGE_LIMIT
 from toolbudget.limits.validation import positive_number, whole_number
+from toolbudget.storage.json_lines import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence
@@ -349,6 +350,12 @@ class _TranscriptLog:
 
     def append(self, record: Mapping[str, object], *, sync: bool) -> None:  # noqa: ARG002 - the transcript has its own level
         self._transcript.append(record)
+
+    def append_line(self, line: bytes, *, sync: bool) -> None:
+        record = decode_json(line)
+        assert isinstance(record, dict)  # noqa: S101 - it was encoded from one
+        del record["check"]
+        self.append(record, sync=sync)
 
 
 def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) -> Enforcement:

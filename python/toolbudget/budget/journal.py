@@ -9,6 +9,7 @@ from toolbudget._core.pure import Key, Plan
 from toolbudget.budget.ledger import ContextLedger
 from toolbudget.budget.lineage import record_lost_inheritance
 from toolbudget.budget.recorder import SEEN, failure_to_record, key_of, why_unrecordable
+from toolbudget.budget.recording import record_decisions
 from toolbudget.budget.report import Failure
 from toolbudget.budget.state import CLEARED, ContentReplacementState
 from toolbudget.budget.stored_files import StoredFile, StoredFiles
@@ -219,7 +220,7 @@ class Journal:
         """
         if record_lost_inheritance(self, recorder, locked):
             nothing_new = Transaction(Plan())
-            self._record(recorder, locked, nothing_new, marks_seen=False)
+            record_decisions(self, recorder, locked, nothing_new, marks_seen=False)
 
     def _is_withdrawable(self, key: Key) -> bool:
         return self.state.decision(key, "") is None and not self.is_marked_seen(key)
@@ -300,7 +301,7 @@ class Journal:
                 transaction.follow(make_plan())
             record_lost_inheritance(self, recorder, held.log)
             self._store(transaction)
-            self._record(recorder, held.log, transaction, marks_seen=marks_seen)
+            record_decisions(self, recorder, held.log, transaction, marks_seen=marks_seen)
 
         try:
             recorder.while_locked(work)
@@ -336,35 +337,6 @@ class Journal:
         if self._strict and transaction.failures:
             raise transaction.failures[0].error
 
-    def _record(
-        self,
-        recorder: Recorder,
-        locked: LockedLog,
-        transaction: Transaction,
-        *,
-        marks_seen: bool,
-    ) -> None:
-        replacements = [item.record for item in transaction.outcome.replaced]
-        made = {item.choice.key for item in transaction.outcome.replaced}
-        kept: dict[Key, None] = {}
-        for key, replacement in (*recorder.unrecorded.items(), *transaction.decisions()):
-            if key in made or why_unrecordable(key) is not None:
-                continue
-            if replacement is None:
-                kept[key] = None
-            else:
-                replacements.append(self.entry(key, replacement))
-        now_seen = set(transaction.kept) if marks_seen else set()
-        same: list[Key] = []
-        other: list[Key] = []
-        for key in kept:
-            is_seen = key in now_seen or self.is_marked_seen(key)
-            (same if is_seen == marks_seen else other).append(key)
-        # The replacements come last: if this fails before, none of them is in a record.
-        transaction.failures += recorder.write(locked, (), other, marks_seen=not marks_seen)
-        transaction.failures += recorder.write(locked, replacements, same, marks_seen=marks_seen)
-        recorder.unrecorded.clear()
-
     def entry(self, key: Key, replacement: str) -> ContentReplacementRecord:
         """Return the entry of a record about a replaced result."""
         file = self._files.of(key)
@@ -380,6 +352,11 @@ class Journal:
             style=style,
             style_version=style_version,
         )
+
+    @property
+    def has_marked_seen(self) -> bool:
+        """Whether `mark_seen` kept anything."""
+        return bool(self._marked_seen)
 
     def is_marked_seen(self, key: Key) -> bool:
         """Tell whether `mark_seen` kept a result, so that it is never withdrawn."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
+from toolbudget import _core as core
 from toolbudget._core.pure import Fingerprint, Key
 from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL
 from toolbudget.budget.report import Failure
 from toolbudget.errors import TranscriptError
 from toolbudget.storage.json_lines import survives_json
-from toolbudget.storage.records import content_replacement
+from toolbudget.storage.records import (
+    beginning_of_record,
+    content_replacement,
+    encode_decisions,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
     from toolbudget.storage.entries import Fingerprinted
     from toolbudget.storage.records import ContentReplacementRecord, ParsedRecord
@@ -35,6 +40,7 @@ _ANY_ID_FITS_CHARS: Final = _MAX_ID_BYTES // _ESCAPED_BYTES
 # So much of an id stands in a message: the rest may be megabytes.
 _SHOWN_ID_CHARS: Final = 80
 _KEPT_CHARS_PER_RECORD: Final = 1 << 22
+_NONE_KEPT: Final = b"[]"
 
 
 def why_unrecordable(key: Key) -> str | None:
@@ -76,6 +82,9 @@ class LockedLog(Protocol):
 
     def append(self, record: Mapping[str, object], *, sync: bool) -> None:
         """Append one record; raises ``TranscriptError`` if it certainly is not there."""
+
+    def append_line(self, line: bytes, *, sync: bool) -> None:
+        """Append one that is encoded already."""
 
 
 class Log(Protocol):
@@ -121,6 +130,7 @@ class Recorder:
         self._lock = lock
         self._session_id = session_id
         self._agent_id = agent_id
+        self._beginning = beginning_of_record(session_id, agent_id)
         self._is_in_doubt = False
         self._appended = 0
 
@@ -163,11 +173,14 @@ class Recorder:
         self,
         locked: LockedLog,
         replacements: Sequence[ContentReplacementRecord],
-        kept: Sequence[Key],
+        kept: Iterable[Key],
+        left_out: Collection[Key] = (),
         *,
         marks_seen: bool,
     ) -> list[Failure]:
         """Append decisions: the replacements in one record, many kept ones in several.
+
+        Of the kept ones, those ``left_out`` are not recorded, and those that no record can hold.
 
         Returns:
             What did not become durable, or was not recorded although nothing is lost by that.
@@ -176,16 +189,26 @@ class Recorder:
             TranscriptError: The replacements are certainly not recorded.
         """
         failures: list[Failure] = []
-        parts = list(_parts_of(kept))
-        for index, keys in enumerate(parts, 1):
+        parts = core.kept_json(
+            kept,
+            left_out,
+            max_id_bytes=_MAX_ID_BYTES,
+            max_part_chars=_KEPT_CHARS_PER_RECORD,
+        )
+        for index, part in enumerate(parts, 1):
             # In the last one: if any append fails, no replacement is in a record.
             entries = replacements if index == len(parts) else ()
-            if not (entries or keys):
+            if not entries and part == _NONE_KEPT:
                 continue
-            record = self._record(replacements=entries, frozen=map(_fingerprinted, keys))
-            if marks_seen:
-                record[SEEN] = True
-            self._append(locked, record, sync=bool(entries))
+            line = encode_decisions(
+                self._beginning,
+                timestamp=_now(),
+                replacements=entries,
+                frozen=part,
+                marks={SEEN: True} if marks_seen else None,
+            )
+            locked.append_line(line, sync=bool(entries))
+            self._appended += 1
             if locked.ambiguous is not None:
                 failures.append(Failure("record", None, locked.ambiguous))
         return failures
@@ -240,7 +263,6 @@ class Recorder:
         self,
         *,
         replacements: Iterable[ContentReplacementRecord] = (),
-        frozen: Iterable[Fingerprinted] = (),
         withdrawn: Iterable[Fingerprinted] = (),
         inherited_from: str | None = None,
     ) -> dict[str, object]:
@@ -248,24 +270,14 @@ class Recorder:
             inherited_from=inherited_from,
             session_id=self._session_id,
             agent_id=self._agent_id,
-            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            timestamp=_now(),
             replacements=replacements,
-            frozen=frozen,
             withdrawn=withdrawn,
         )
 
 
-def _parts_of(keys: Sequence[Key]) -> Iterator[list[Key]]:
-    """Cut a list of keys into parts that fit into a record each; at least one."""
-    part: list[Key] = []
-    chars = 0
-    for key in keys:
-        if chars > _KEPT_CHARS_PER_RECORD:
-            yield part
-            part, chars = [], 0
-        part.append(key)
-        chars += len(key.tool_use_id) + len(key.fingerprint.hash)
-    yield part
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def key_of(entry: Fingerprinted) -> Key:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
+from toolbudget._core.pure.kept_json import survives_json
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -46,7 +48,6 @@ _RECORD_START: Final = re.compile(r'\{\s*"type"\s*:\s*"content-replacement"')
 _MAX_FAILED_ATTEMPTS: Final = 16
 
 _BLANKS: Final = re.compile(r"[\x00 \t\r\n\x0b\x0c]*")
-_SURROGATE_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DECODER: Final = json.JSONDecoder()
 
 
@@ -90,18 +91,6 @@ def decode_json(data: bytes, *, exact_integers: bool = False) -> object:
     except RecursionError as error:
         raise ValueError("JSON is nested too deeply") from error
     return value
-
-
-def survives_json(text: str) -> bool:
-    r"""Tell whether a text is the same once it was written as JSON and read again.
-
-    JSON cannot tell a character beyond the first 65,536 from the two surrogates that stand for it.
-
-    Example:
-        >>> survives_json("\U0001f600"), survives_json("\ud83d"), survives_json("\ud83d" + "\ude00")
-        (True, True, False)
-    """
-    return text.isascii() or not _SURROGATE_PAIR.search(text)
 
 
 def without_junk(line: bytes) -> bytes:

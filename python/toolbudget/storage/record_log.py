@@ -269,7 +269,14 @@ class LockedLog:
         Raises:
             TranscriptError: The record was not appended and is not in the file.
         """
-        line = encode_record(record)
+        self.append_line(encode_record(record), sync=sync)
+
+    def append_line(self, line: bytes, *, sync: bool) -> None:
+        """Append a record that is encoded already, as :meth:`append` does.
+
+        Raises:
+            TranscriptError: The record was not appended and is not in the file.
+        """
         header = self._both.header
         tail, file = self._target()
         start, written = file.append(line, header=header, sync=sync)

@@ -57,7 +57,9 @@ __all__ = [
     "Fingerprinted",
     "ParsedLine",
     "ParsedRecord",
+    "beginning_of_record",
     "content_replacement",
+    "encode_decisions",
     "encode_record",
     "header_line",
     "is_header",
@@ -176,8 +178,49 @@ def encode_record(record: Mapping[str, object]) -> bytes:
     ordered = {key: record[key] for key in _WIRE_ORDER if key in record}
     ordered.update((key, value) for key, value in record.items() if key not in _WIRE_ORDER)
     ordered.pop("check", None)
-    checked = _encode_json(ordered)[:-1]
-    return b'%b,"check":"%b"}\n' % (checked, _checksum(checked))
+    return _with_check(_encode_json(ordered)[:-1])
+
+
+def beginning_of_record(session_id: str | None, agent_id: str | None) -> bytes:
+    """Encode what all records about a session or a sub-agent begin with.
+
+    Example:
+        >>> beginning_of_record("s1", None)
+        b'{"type":"content-replacement","sessionId":"s1"'
+    """
+    names = {"type": CONTENT_REPLACEMENT, "sessionId": session_id, "agentId": agent_id}
+    return _encode_json({key: name for key, name in names.items() if name is not None})[:-1]
+
+
+def encode_decisions(
+    beginning: bytes,
+    *,
+    timestamp: str,
+    replacements: Iterable[ContentReplacementRecord] = (),
+    frozen: bytes,
+    marks: Mapping[str, object] | None = None,
+) -> bytes:
+    """Encode a record whose kept results are JSON already, as :func:`encode_record` would.
+
+    Args:
+        beginning: What :func:`beginning_of_record` gave.
+        timestamp: When it was decided.
+        replacements: What was replaced.
+        frozen: The list of what was kept, as JSON.
+        marks: What the format has no place of its own for.
+
+    Raises:
+        TranscriptError: It cannot be written as JSON.
+
+    Example:
+        >>> line = encode_decisions(beginning_of_record("s", None), timestamp="t", frozen=b"[]")
+        >>> line == encode_record(content_replacement(session_id="s", timestamp="t"))
+        True
+    """
+    entries = _encode_json([entry.to_json() for entry in replacements])
+    more = b"," + _encode_json(marks)[1:-1] if marks else b""
+    parts = beginning, _encode_json(timestamp), entries, frozen, more
+    return _with_check(b'%b,"timestamp":%b,"replacements":%b,"frozen":%b%b' % parts)
 
 
 # One for all calls: `json.dumps` would make one at each.
@@ -302,11 +345,15 @@ def _has_valid_check(data: bytes) -> bool:
     return check is not None and check[1] == _checksum(checked)
 
 
+def _with_check(checked: bytes) -> bytes:
+    return b'%b,"check":"%b"}\n' % (checked, _checksum(checked))
+
+
 def _checksum(data: bytes) -> bytes:
     return xxhash.xxh3_64_hexdigest(data).encode("ascii")
 
 
-def _encode_json(value: Mapping[str, object] | str) -> bytes:
+def _encode_json(value: Mapping[str, object] | Sequence[object]) -> bytes:
     try:
         text = _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError) as error:

@@ -22,6 +22,7 @@ mod json_plan;
 mod json_rewrite;
 mod json_scan;
 mod json_standing;
+mod kept_json;
 mod knowledge;
 mod known;
 mod late;
@@ -287,6 +288,19 @@ mod _native {
     #[pyo3(signature = (messages))]
     fn outline<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         guarded(messages.py(), || crate::outline::outline(messages))
+    }
+
+    #[pyfunction]
+    #[pyo3(signature = (keys, left_out, *, max_id_bytes, max_part_chars))]
+    fn kept_json<'py>(
+        keys: &Bound<'py, PyAny>,
+        left_out: &Bound<'py, PyAny>,
+        max_id_bytes: &Bound<'py, PyAny>,
+        max_part_chars: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guarded(keys.py(), || {
+            crate::kept_json::kept_json(keys, left_out, max_id_bytes, max_part_chars)
+        })
     }
 
     #[pyfunction]

@@ -14,7 +14,9 @@ from tests.strategies import any_text, hostile_text
 from toolbudget.errors import TranscriptError
 from toolbudget.storage.records import (
     ContentReplacementRecord,
+    beginning_of_record,
     content_replacement,
+    encode_decisions,
     encode_record,
     header_line,
     is_header,
@@ -67,6 +69,41 @@ records = st.builds(
 
 class TestWireForm:
     """Every byte of a record is as the format says."""
+
+    @given(
+        session_id=st.none() | ids,
+        agent_id=st.none() | ids,
+        timestamp=ids,
+        replacements=st.lists(own_entries, max_size=2),
+        frozen=fingerprinted,
+        marks=st.sampled_from([{}, {"seen": True}]),
+    )
+    def test_decisions_that_are_partly_encoded_give_the_same_line(
+        self,
+        *,
+        session_id: str | None,
+        agent_id: str | None,
+        timestamp: str,
+        replacements: list[ContentReplacementRecord],
+        frozen: list[tuple[str, int, str]],
+        marks: dict[str, object],
+    ) -> None:
+        """Whoever reads a session cannot tell by which way it was written."""
+        record = content_replacement(
+            session_id=session_id,
+            agent_id=agent_id,
+            timestamp=timestamp,
+            replacements=replacements,
+            frozen=frozen,
+        )
+        line = encode_decisions(
+            beginning_of_record(session_id, agent_id),
+            timestamp=timestamp,
+            replacements=replacements,
+            frozen=json.dumps(frozen, separators=(",", ":")).encode(),
+            marks=marks,
+        )
+        assert line == encode_record({**record, **marks})
 
     def test_keys_stand_in_the_order_of_the_format(self) -> None:
         """The line begins and ends as the format shows, whatever the order of the mapping."""

@@ -27,6 +27,7 @@ from toolbudget._core.pure.decision import (
 )
 from toolbudget._core.pure.decision_table import DecisionTable
 from toolbudget._core.pure.fingerprint import Fingerprint, FingerprintCache, fingerprint
+from toolbudget._core.pure.kept_json import kept_json
 from toolbudget._core.pure.outline import Outline, begins_with, outline
 from toolbudget._core.pure.past import Past, Sums, plan_rest
 from toolbudget._core.pure.plan import Plan, plan
@@ -106,6 +107,7 @@ __all__ = [
     "head_tail_preview",
     "is_framed_reference",
     "json_preview",
+    "kept_json",
     "measure",
     "outline",
     "plan",
