@@ -25,6 +25,7 @@ mod json_standing;
 mod knowledge;
 mod known;
 mod late;
+mod late_replacement;
 mod links;
 mod number;
 mod options;
