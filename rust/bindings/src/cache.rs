@@ -250,28 +250,14 @@ impl Memory {
     }
 
     fn add(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
-        let fingerprint = match texts {
-            Texts::Plain(_) => None,
-            Texts::Odd(_) => Some(text::fingerprint(texts.parts())?),
-        };
-        let objects = texts.objects();
-        let mut owned = objects.iter().map(|object| object.clone().unbind());
-        let Some(first) = owned.next() else {
-            return Err(PyValueError::new_err("a text without an object"));
-        };
-        let entry = Entry {
-            first,
-            others: owned.collect(),
-            may_refer: !objects
-                .iter()
-                .all(PyAnyMethods::is_exact_instance_of::<PyString>),
-            call: 0,
-            is_past: false,
-            fingerprint,
-            is_framed: text::is_framed(py, texts.parts())?,
-            measured: None,
-            object: None,
-            decided: None,
+        let is_framed = text::is_framed(py, texts.parts())?;
+        let entry = match texts {
+            Texts::Plain(text) => Entry::of_plain(text, is_framed),
+            Texts::Odd(_) => {
+                let fingerprint = text::fingerprint(texts.parts())?;
+                Entry::of_odd(texts.objects(), fingerprint, is_framed)
+                    .ok_or_else(|| PyValueError::new_err("a text without an object"))?
+            }
         };
         let index = self.entries.len();
         self.entries.push(entry);

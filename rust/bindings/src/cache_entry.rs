@@ -32,6 +32,45 @@ pub(crate) struct Decided {
 }
 
 impl Entry {
+    /// That of a plain text; it is hashed only if it may be another one later.
+    pub(crate) fn of_plain(text: &Bound<'_, PyString>, is_framed: bool) -> Self {
+        Self {
+            first: text.clone().into_any().unbind(),
+            others: Box::default(),
+            may_refer: false,
+            call: 0,
+            is_past: false,
+            fingerprint: None,
+            is_framed,
+            measured: None,
+            object: None,
+            decided: None,
+        }
+    }
+
+    /// That of a text of these objects; `None` if there are none.
+    pub(crate) fn of_odd(
+        objects: &[Bound<'_, PyAny>],
+        fingerprint: Fingerprint,
+        is_framed: bool,
+    ) -> Option<Self> {
+        let mut owned = objects.iter().map(|object| object.clone().unbind());
+        Some(Self {
+            first: owned.next()?,
+            others: owned.collect(),
+            may_refer: !objects
+                .iter()
+                .all(PyAnyMethods::is_exact_instance_of::<PyString>),
+            call: 0,
+            is_past: false,
+            fingerprint: Some(fingerprint),
+            is_framed,
+            measured: None,
+            object: None,
+            decided: None,
+        })
+    }
+
     pub(crate) fn objects(&self) -> impl Iterator<Item = usize> {
         iter::once(&self.first)
             .chain(&self.others)

@@ -12,9 +12,10 @@ use crate::classes::Classes;
 use crate::guard::guarded;
 use crate::items::position;
 use crate::late::{Hashing, LateFingerprint};
+use crate::late_replacement::Wording;
 use crate::own_candidate::OwnCandidate;
 use crate::totals::TotalsOfGroups;
-use crate::{number, styles, text};
+use crate::{error, number, styles, text};
 
 /// A fresh result to be replaced, with all that its object is made of.
 pub(crate) struct ChoiceParts {
@@ -24,14 +25,16 @@ pub(crate) struct ChoiceParts {
     pub(crate) later: Vec<OwnCandidate>,
     /// The texts to store, if they are others than those of the result itself.
     pub(crate) redacted: Option<Vec<Py<PyString>>>,
-    pub(crate) size_bytes: usize,
-    pub(crate) path: Py<PyAny>,
+    /// `None` if it is that of the result's own plain text.
+    pub(crate) size_bytes: Option<usize>,
+    /// `None` if it is that of a plain text which is named after its id.
+    pub(crate) path: Option<Py<PyAny>>,
     pub(crate) preview_bytes: i128,
-    /// In WTF-8.
-    pub(crate) replacement: Vec<u8>,
+    /// In WTF-8; `None` if it is written when it is looked at.
+    pub(crate) replacement: Option<Vec<u8>>,
     pub(crate) group: usize,
     /// The preview, if it is another one than the beginning of the text.
-    pub(crate) shown: Option<Shown>,
+    pub(crate) shown: Option<Box<Shown>>,
     pub(crate) followers: Vec<(OwnCandidate, usize)>,
 }
 
@@ -42,6 +45,7 @@ pub(crate) struct Choices {
     parts: Vec<ChoiceParts>,
     /// Of how many characters of a text previews are cut.
     window_chars: usize,
+    wording: Wording,
     totals: Py<TotalsOfGroups>,
     cache: Py<FingerprintCache>,
     made: Mutex<Option<Py<PyList>>>,
@@ -97,12 +101,14 @@ impl Choices {
     pub(crate) fn new(
         parts: Vec<ChoiceParts>,
         window_chars: usize,
+        wording: Wording,
         totals: Py<TotalsOfGroups>,
         cache: &Bound<'_, FingerprintCache>,
     ) -> Self {
         Self {
             parts,
             window_chars,
+            wording,
             totals,
             cache: cache.clone().unbind(),
             made: Mutex::new(None),
@@ -116,11 +122,7 @@ impl Choices {
         let list = PyList::empty(py);
         let mut hashing = Hashing::with(&self.cache);
         for choice in &self.parts {
-            list.append(choice.to_object(
-                self.totals.bind(py),
-                self.window_chars,
-                &mut hashing,
-            )?)?;
+            list.append(choice.to_object(self, py, &mut hashing)?)?;
         }
         drop(hashing);
         // To make them may run a finalizer, which may ask for them: the first list is what holds.
@@ -136,11 +138,11 @@ impl Choices {
 impl ChoiceParts {
     fn to_object<'py>(
         &self,
-        totals: &Bound<'py, TotalsOfGroups>,
-        window_chars: usize,
+        choices: &Choices,
+        py: Python<'py>,
         hashing: &mut Hashing<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = totals.py();
+        let totals = choices.totals.bind(py);
         let classes = Classes::get(py)?;
         let occurrences = PyList::empty(py);
         for candidate in std::iter::once(&self.first).chain(&self.later) {
@@ -154,18 +156,40 @@ impl ChoiceParts {
         let fingerprint = hashing.fingerprint(py, &self.fingerprint)?;
         let fingerprint = classes.new_fingerprint(py, fingerprint)?;
         let key = (self.first.tool_use_id.bind(py), fingerprint).into_pyobject(py)?;
+        let path = self.path(&choices.wording, py)?;
+        let replacement = self.replacement(&choices.wording, &path)?;
         let values = [
             classes.named_tuple(&classes.key, &key)?,
             occurrences.clone().into_any(),
-            self.prepared(classes, occurrences, window_chars)?,
-            self.path.bind(py).clone(),
+            self.prepared(classes, occurrences, choices.window_chars)?,
+            path,
             number::to_python(py, self.preview_bytes)?,
-            text::from_wtf8(py, &self.replacement)?.into_any(),
+            replacement.into_any(),
             totals.get().object(py, self.group)?,
-            styles::optional(py, self.shown.as_ref())?,
+            styles::optional(py, self.shown.as_deref())?,
             followers.into_any(),
         ];
         classes.choice.make(py, values)
+    }
+
+    fn path<'py>(&self, wording: &Wording, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.path {
+            Some(path) => Ok(path.bind(py).clone()),
+            None => Ok(wording.path(self.first.tool_use_id.bind(py))?.into_any()),
+        }
+    }
+
+    fn replacement<'py>(
+        &self,
+        wording: &Wording,
+        path: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let py = path.py();
+        match (&self.replacement, self.first.parts()) {
+            (Some(written), _) => text::from_wtf8(py, written),
+            (None, [text]) => wording.replacement(text.bind(py), path.cast()?, self.preview_bytes),
+            (None, _) => Err(error::internal(py, "nothing to write a replacement of")),
+        }
     }
 
     fn prepared<'py>(
@@ -178,11 +202,15 @@ impl ChoiceParts {
         let parts = self.redacted.as_deref();
         let parts = parts.unwrap_or_else(|| self.first.parts()).iter();
         let parts: Vec<Bound<'py, PyString>> = parts.map(|part| part.bind(py).clone()).collect();
+        let size_bytes = match self.size_bytes {
+            Some(size_bytes) => size_bytes,
+            None => text::joined_utf8_length(&parts)?,
+        };
         let values = [
             classes.fresh.make(py, [occurrences.into_any()])?,
             PyTuple::new(py, &parts)?.into_any(),
             text::joined_head(py, &parts, window_chars)?.into_any(),
-            self.size_bytes.into_pyobject(py)?.into_any(),
+            size_bytes.into_pyobject(py)?.into_any(),
         ];
         classes.prepared.make(py, values)
     }

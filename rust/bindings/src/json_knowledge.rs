@@ -19,7 +19,7 @@ use crate::json_scan::Scanned;
 use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
 use crate::options::{Callbacks, window_chars};
-use crate::prepared::{Asked, Prepared};
+use crate::prepared::{Asked, Prepared, outlook_of};
 use crate::shape::texts;
 use crate::text;
 use crate::texts::Texts;
@@ -259,9 +259,13 @@ impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
         }
     }
 
-    fn outlook(&mut self, candidate: usize) -> PyResult<Outlook> {
-        self.with_prepared(candidate, |prepared, asked, callbacks| {
-            prepared.outlook(asked.parts, callbacks)
+    fn outlook_of_all(&self) -> Outlook {
+        self.callbacks.outlook_of_all()
+    }
+
+    fn outlook(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Outlook> {
+        self.with_prepared(candidate, |_, asked, callbacks| {
+            outlook_of(asked.parts, callbacks, preview_bytes)
         })
     }
 

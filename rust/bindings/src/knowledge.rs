@@ -4,17 +4,21 @@ use std::slice;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use toolbudget_core::{Decision, Fingerprint, Knowledge, Outlook, Replacement, Unit};
+use toolbudget_core::{Decision, Fingerprint, Frame, Knowledge, Outlook, Unit};
 
 use crate::cache::Memory;
 use crate::classes::Classes;
 use crate::collect::{Collected, Place};
 use crate::known::{Known, PyReplacement};
 use crate::late::LateFingerprint;
-use crate::options::{Callbacks, window_chars};
+use crate::late_replacement::{LateReplacement, Wording};
+use crate::options::{Callbacks, PlanOptions, window_chars};
+use crate::paths::plain_name;
 use crate::plan_items::PlanItem;
-use crate::prepared::{Asked, Prepared, Source};
+use crate::prepared::{Asked, Prepared, Source, outlook_of};
+use crate::raw;
 use crate::text::{self, PyText};
+use crate::texts::Texts;
 
 /// Stands for an entry that was not looked for.
 const UNKNOWN: u32 = u32::MAX;
@@ -26,6 +30,13 @@ pub(crate) struct PyKnowledge<'a, 'py> {
     collected: &'a Collected<'py>,
     known: &'a Known<'py>,
     callbacks: &'a Callbacks<'py>,
+    /// Whether nothing was decided before the call, and no code of the host's has run since then.
+    knows_nothing: bool,
+    /// Whether what is said about a plain text can be written when somebody looks at it.
+    may_write_later: bool,
+    /// Characters around an id in the path of a plain text that is named after it, if no more than
+    /// that is needed to tell the size of a replacement without a preview.
+    around_id_chars: Option<u64>,
     memory: &'a mut Memory,
     /// Entries of the memory by candidate; [`UNKNOWN`] until they are asked for.
     entries: Vec<u32>,
@@ -41,9 +52,12 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         py: Python<'py>,
         collected: &'a Collected<'py>,
         known: &'a Known<'py>,
-        callbacks: &'a Callbacks<'py>,
+        options: &'a PlanOptions<'py>,
         memory: &'a mut Memory,
     ) -> PyResult<Self> {
+        let callbacks = &options.callbacks;
+        let may_write_later = options.core.budget.unit == Unit::Chars
+            && callbacks.outlook_of_all() == Outlook::Beginning;
         memory.expect(collected.places.len());
         Ok(Self {
             py,
@@ -51,6 +65,9 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
             collected,
             known,
             callbacks,
+            knows_nothing: known.is_nothing(),
+            may_write_later,
+            around_id_chars: callbacks.around_id_chars().filter(|_| may_write_later),
             memory,
             entries: vec![UNKNOWN; collected.places.len()],
             prepared: Vec::new(),
@@ -121,7 +138,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     pub(crate) fn take_source(
         &mut self,
         candidate: usize,
-    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Source<'py>)> {
+    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Box<Source<'py>>)> {
         let position = *self.prepared_at.get(candidate)? as usize;
         self.prepared.get_mut(position)?.take_source()
     }
@@ -155,6 +172,36 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         &mut self.prepared[position]
     }
 
+    /// What the replacements of this call have in common.
+    pub(crate) fn wording(&self) -> Wording {
+        Wording::of(self.callbacks)
+    }
+
+    /// The bytes of a plain text whose replacement can be written later.
+    fn later_text(&self, candidate: usize) -> Option<&'a [u8]> {
+        let place = self.place(candidate);
+        match (&place.content, &place.texts) {
+            (None, Texts::Plain(text)) if self.may_write_later => raw::known_ascii(text),
+            _ => None,
+        }
+    }
+
+    /// Characters of a replacement without a preview, if they follow from the id and the text's size.
+    fn bare_chars(&self, candidate: usize, preview_bytes: i128) -> PyResult<Option<u64>> {
+        let (Some(around_chars), true) = (self.around_id_chars, preview_bytes <= 0) else {
+            return Ok(None);
+        };
+        let Some(text) = self.later_text(candidate) else {
+            return Ok(None);
+        };
+        let name = plain_name(self.tool_use_id(candidate))?;
+        Ok(
+            name.map(|name| {
+                Frame::bare_chars(text.len() as i128, around_chars + name.len() as u64)
+            }),
+        )
+    }
+
     /// Of how many characters of a text previews are cut.
     pub(crate) fn window_chars(&self) -> usize {
         window_chars(self.callbacks.preview_bytes)
@@ -172,7 +219,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
 impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     type Text = PyText<'py>;
     type Recorded = PyReplacement<'py>;
-    type Built = Replacement;
+    type Built = LateReplacement;
     type Error = PyErr;
 
     fn measure(&mut self, candidate: usize, unit: Unit) -> PyResult<u64> {
@@ -200,7 +247,7 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     }
 
     fn earlier(&mut self, candidate: usize) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
-        if self.known.is_undecided() {
+        if self.knows_nothing || self.known.is_undecided() {
             return Ok(None);
         }
         let entry = self.entry(candidate)?;
@@ -219,10 +266,16 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     }
 
     fn unapplied(&mut self, candidate: usize) -> PyResult<Option<PyReplacement<'py>>> {
+        if self.knows_nothing {
+            return Ok(None);
+        }
         self.known.unapplied(self.tool_use_id(candidate))
     }
 
     fn is_known_replacement(&mut self, candidate: usize) -> PyResult<bool> {
+        if self.knows_nothing {
+            return Ok(false);
+        }
         let size_chars = self.collected.survey.candidates()[candidate].size_chars;
         let Some(same_length) = self.known.replacements(size_chars)? else {
             return Ok(false);
@@ -236,8 +289,12 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
     }
 
     fn prepare(&mut self, candidate: usize) -> PyResult<bool> {
+        let Some(redact) = &self.callbacks.redact else {
+            return Ok(true);
+        };
+        self.knows_nothing = false;
         let parts = self.place(candidate).texts.parts();
-        match Prepared::new(parts, self.callbacks.redact.as_ref())? {
+        match Prepared::new(parts, Some(redact))? {
             Ok(prepared) => {
                 self.keep_prepared(candidate, prepared);
                 Ok(true)
@@ -253,23 +310,44 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         }
     }
 
-    fn outlook(&mut self, candidate: usize) -> PyResult<Outlook> {
-        let parts = self.place(candidate).texts.parts();
-        let callbacks = self.callbacks;
-        self.prepared_mut(candidate).outlook(parts, callbacks)
+    fn outlook_of_all(&self) -> Outlook {
+        self.callbacks.outlook_of_all()
+    }
+
+    fn outlook(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Outlook> {
+        outlook_of(
+            self.place(candidate).texts.parts(),
+            self.callbacks,
+            preview_bytes,
+        )
     }
 
     fn replacement_chars(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<u64> {
+        if let Some(size_chars) = self.bare_chars(candidate, preview_bytes)? {
+            return Ok(size_chars);
+        }
+        self.knows_nothing = false;
         let asked = self.asked(candidate);
         let callbacks = self.callbacks;
         self.prepared_mut(candidate)
             .replacement_chars(&asked, callbacks, preview_bytes)
     }
 
-    fn build(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Replacement> {
+    fn build(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<LateReplacement> {
+        if let Some(size_chars) = self.bare_chars(candidate, preview_bytes)? {
+            return Ok(LateReplacement::of_chars(size_chars));
+        }
+        self.knows_nothing = false;
         let asked = self.asked(candidate);
         let callbacks = self.callbacks;
-        self.prepared_mut(candidate)
-            .build(&asked, callbacks, preview_bytes)
+        let can_wait = self.later_text(candidate).is_some();
+        let prepared = self.prepared_mut(candidate);
+        if can_wait
+            && let Some(size_chars) = prepared.later_chars(&asked, callbacks, preview_bytes)?
+        {
+            return Ok(LateReplacement::of_chars(size_chars));
+        }
+        let built = prepared.build(&asked, callbacks, preview_bytes)?;
+        Ok(built.into())
     }
 }

@@ -8,6 +8,7 @@ use toolbudget_core::{Decision, Fingerprint, Recorded};
 
 use crate::classes::Classes;
 use crate::decision_table::DecisionTable;
+use crate::raw;
 use crate::text::{PyText, ascii_bytes};
 
 /// A replacement that was recorded: the very object.
@@ -74,6 +75,11 @@ impl<'py> Known<'py> {
             epoch: known.getattr(intern!(py, "epoch"))?,
             is_part: known.getattr(intern!(py, "is_part"))?.is_truthy()?,
         })
+    }
+
+    /// Whether nothing was decided or recorded, and nothing more need be asked.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.is_undecided() && self.replacements.is_empty() && self.unapplied.is_empty()
     }
 
     /// Whether nothing was decided at all.
@@ -196,12 +202,12 @@ struct Table<'py>(Bound<'py, PyAny>);
 impl<'py> Table<'py> {
     fn is_empty(&self) -> bool {
         let dict = self.0.cast_exact::<PyDict>();
-        dict.is_ok_and(PyDictMethods::is_empty)
+        dict.is_ok_and(raw::is_empty)
     }
 
     fn get(&self, key: impl IntoPyObject<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.0.cast_exact::<PyDict>() {
-            Ok(dict) if dict.is_empty() => Ok(None),
+            Ok(dict) if raw::is_empty(dict) => Ok(None),
             Ok(dict) => dict.get_item(key),
             Err(_) => {
                 let key = key.into_bound_py_any(self.0.py())?;

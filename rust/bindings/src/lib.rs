@@ -26,6 +26,7 @@ mod kept_json;
 mod knowledge;
 mod known;
 mod late;
+mod late_replacement;
 mod links;
 mod number;
 mod options;

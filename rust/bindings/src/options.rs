@@ -6,11 +6,13 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use toolbudget_core::{
-    Accounting, Budget, Options, PreviewSize, Rule, Style, Unit, preview_window_chars,
+    Accounting, Budget, Options, Outlook, PreviewSize, Rule, Style, Unit, preview_window_chars,
 };
 
 use crate::classes::Classes;
 use crate::number;
+use crate::paths::{IS_NO_JSON, extension};
+use crate::raw;
 use crate::styles;
 use crate::text::{OwnWtf8, Wtf8};
 
@@ -38,6 +40,25 @@ pub(crate) struct Callbacks<'py> {
 }
 
 impl Callbacks<'_> {
+    /// What is known of every text that is shown: if it is not another one, that it begins so.
+    pub(crate) fn outlook_of_all(&self) -> Outlook {
+        if self.style == Style::Head && self.redact.is_none() {
+            Outlook::Beginning
+        } else {
+            Outlook::Unknown
+        }
+    }
+
+    /// Characters around an id in the path of a plain text that is named after it; `None` if a
+    /// replacement says more about it than its path and its size, or the path is no plain text.
+    pub(crate) fn around_id_chars(&self) -> Option<u64> {
+        let (Some(Wtf8::Ascii(prefix)), None) = (&self.path_prefix, &self.reader_hint) else {
+            return None;
+        };
+        let prefix = raw::known_ascii(prefix)?;
+        Some((prefix.len() + extension(IS_NO_JSON).len()) as u64)
+    }
+
     /// Previews of at most so many bytes. No Python code may run while it is borrowed.
     #[inline]
     pub(crate) fn preview_size(&self, preview_bytes: i128) -> Ref<'_, PreviewSize> {

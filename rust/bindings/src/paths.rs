@@ -23,6 +23,9 @@ const IS_PLAIN: [bool; 256] = {
     is_plain
 };
 
+/// What [`named_path`] is told of a text that is stored as it is.
+pub(crate) const IS_NO_JSON: bool = false;
+
 /// The path of a file named after an id, put together here; `None` for an id that may have another
 /// name, which is for the store to say.
 pub(crate) fn plain_path<'py>(
@@ -30,16 +33,31 @@ pub(crate) fn plain_path<'py>(
     tool_use_id: &PyText<'py>,
     is_json: bool,
 ) -> PyResult<Option<Bound<'py, PyString>>> {
-    let tool_use_id = tool_use_id.as_object();
-    let Some(name) = text::ascii_bytes(tool_use_id)? else {
-        return Ok(None);
-    };
-    if !is_surely_plain(name) {
+    if plain_name(tool_use_id)?.is_none() {
         return Ok(None);
     }
-    let extension: &[u8] = if is_json { b".json" } else { b".txt" };
-    let path = [prefix.as_bytes()?, name, extension].concat();
-    text::from_wtf8(tool_use_id.py(), &path).map(Some)
+    named_path(prefix, tool_use_id.as_object(), is_json).map(Some)
+}
+
+/// The bytes of an id that is surely its own file name.
+pub(crate) fn plain_name<'a>(tool_use_id: &'a PyText<'_>) -> PyResult<Option<&'a [u8]>> {
+    let name = text::ascii_bytes(tool_use_id.as_object())?;
+    Ok(name.filter(|name| is_surely_plain(name)))
+}
+
+/// The path of a file that is named after such an id.
+pub(crate) fn named_path<'py>(
+    prefix: &Wtf8<'py>,
+    tool_use_id: &Bound<'py, PyString>,
+    is_json: bool,
+) -> PyResult<Bound<'py, PyString>> {
+    let name = text::ascii_bytes(tool_use_id)?.unwrap_or_default();
+    let path = [prefix.as_bytes()?, name, extension(is_json)].concat();
+    text::from_wtf8(tool_use_id.py(), &path)
+}
+
+pub(crate) const fn extension(is_json: bool) -> &'static [u8] {
+    if is_json { b".json" } else { b".txt" }
 }
 
 /// Whether an id is its own file name. To say no is never wrong.

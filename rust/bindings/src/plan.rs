@@ -4,20 +4,20 @@ use pyo3::IntoPyObjectExt as _;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use toolbudget_core::Replacement;
 
 use crate::cache::{FingerprintCache, Memory};
 use crate::classes::Classes;
 use crate::collect::Collected;
 use crate::knowledge::PyKnowledge;
 use crate::known::{Known, PyReplacement};
+use crate::late_replacement::LateReplacement;
 use crate::options::PlanOptions;
 use crate::plan_again::plan_again;
 use crate::plan_items::PlanItems;
 use crate::plan_writer::Writer;
 use crate::totals::TotalsOfGroups;
 
-pub(crate) type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, Replacement>;
+pub(crate) type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, LateReplacement>;
 
 /// For how many results there is room from the beginning, if a list has enough messages.
 const MOST_ROOM_AT_FIRST: usize = 4_096;
@@ -107,7 +107,7 @@ fn plan_with<'py>(
         &mut memory.readers,
         expected,
     )?;
-    let mut knowledge = PyKnowledge::new(py, &collected, known, &options.callbacks, memory)?;
+    let mut knowledge = PyKnowledge::new(py, &collected, known, options, memory)?;
     let plan = toolbudget_core::plan(&collected.survey, &options.core, &mut knowledge)?;
     let written = Writer::new(&collected, cache)?.write(plan, &mut knowledge, None)?;
     memory.finish();

@@ -223,7 +223,7 @@ pub(crate) fn make_plan<'a, 'py>(
     options: &'a PlanOptions<'py>,
 ) -> PyResult<(CorePlan<'py>, PyKnowledge<'a, 'py>)> {
     let py = known.epoch.py();
-    let mut knowledge = PyKnowledge::new(py, collected, known, &options.callbacks, memory)?;
+    let mut knowledge = PyKnowledge::new(py, collected, known, options, memory)?;
     let plan = toolbudget_core::plan(&collected.survey, &options.core, &mut knowledge)?;
     Ok((plan, knowledge))
 }

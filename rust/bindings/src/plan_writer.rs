@@ -5,7 +5,7 @@ use std::mem;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use toolbudget_core::{Choice, Replacement};
+use toolbudget_core::Choice;
 
 use crate::cache::FingerprintCache;
 use crate::choices::{ChoiceParts, Choices};
@@ -14,6 +14,7 @@ use crate::collect::{Collected, counter};
 use crate::error;
 use crate::knowledge::PyKnowledge;
 use crate::known::PyReplacement;
+use crate::late_replacement::{LateReplacement, Wording};
 use crate::number;
 use crate::plan::CorePlan;
 use crate::plan_items::{PlanItem, PlanItems};
@@ -68,6 +69,7 @@ impl<'a, 'py> Writer<'a, 'py> {
         let choices = Choices::new(
             choices,
             knowledge.window_chars(),
+            knowledge.wording(),
             totals.clone().unbind(),
             self.cache,
         );
@@ -82,32 +84,37 @@ impl<'a, 'py> Writer<'a, 'py> {
 
     fn choice(
         &self,
-        choice: Choice<Replacement>,
+        choice: Choice<LateReplacement>,
         knowledge: &mut PyKnowledge<'_, 'py>,
         groups_before: usize,
     ) -> PyResult<ChoiceParts> {
         let first = choice.first;
-        let Some((redacted, source)) = knowledge.take_source(first) else {
-            return Err(error::internal(self.py, "a choice was never built"));
-        };
-        let shown = source.shown_at(choice.preview_bytes).cloned();
         let own = |&index: &usize| self.collected.candidate(index);
         let followers = choice.followers.iter();
-        Ok(ChoiceParts {
+        let mut parts = ChoiceParts {
             fingerprint: knowledge.late_fingerprint(first)?,
             first: own(&first),
             later: choice.later.iter().map(own).collect(),
-            redacted: redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect()),
-            size_bytes: source.size_bytes,
-            path: source.path.unbind(),
+            redacted: None,
+            size_bytes: None,
+            path: None,
             preview_bytes: choice.preview_bytes,
             replacement: choice.replacement.text,
             group: groups_before + choice.group,
-            shown,
+            shown: None,
             followers: followers
                 .map(|(index, group)| (own(index), groups_before + *group))
                 .collect(),
-        })
+        };
+        if let Some((redacted, source)) = knowledge.take_source(first) {
+            parts.redacted = redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect());
+            parts.size_bytes = Some(source.size_bytes);
+            parts.shown = source.shown_at(parts.preview_bytes).cloned().map(Box::new);
+            parts.path = Some(source.path.unbind());
+        } else if parts.replacement.is_some() {
+            return Err(error::internal(self.py, "a choice was never built"));
+        }
+        Ok(parts)
     }
 
     fn adoption(
@@ -129,7 +136,13 @@ pub(crate) fn write_settled<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = cache.py();
     let totals = Bound::new(py, TotalsOfGroups::new(mem::take(&mut sums.totals)))?;
-    let choices = Choices::new(Vec::new(), 0, totals.clone().unbind(), cache);
+    let choices = Choices::new(
+        Vec::new(),
+        0,
+        Wording::default(),
+        totals.clone().unbind(),
+        cache,
+    );
     let decided = Decided {
         choices: Bound::new(py, choices)?,
         kept: Vec::new(),

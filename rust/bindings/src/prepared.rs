@@ -15,7 +15,7 @@ use crate::text::{self, Head, PyText, Wtf8};
 pub(crate) struct Prepared<'py> {
     /// `None` if they are those of the result itself.
     redacted: Option<Vec<Bound<'py, PyString>>>,
-    source: Option<Source<'py>>,
+    source: Option<Box<Source<'py>>>,
 }
 
 /// What its replacement says, found out when the first one is measured.
@@ -69,35 +69,16 @@ impl<'py> Prepared<'py> {
         self.redacted.as_deref()
     }
 
-    pub(crate) const fn source(&self) -> Option<&Source<'py>> {
-        self.source.as_ref()
+    pub(crate) fn source(&self) -> Option<&Source<'py>> {
+        self.source.as_deref()
     }
 
     /// The redacted texts, and what was found out to build a replacement; `None` if none was built.
     pub(crate) fn take_source(
         &mut self,
-    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Source<'py>)> {
+    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Box<Source<'py>>)> {
         let source = self.source.take()?;
         Some((self.redacted.take(), source))
-    }
-
-    /// What is known of its text before a replacement is measured.
-    pub(crate) fn outlook(
-        &self,
-        parts: &[Bound<'py, PyString>],
-        callbacks: &Callbacks<'py>,
-    ) -> PyResult<Outlook> {
-        if callbacks.style != Style::Head || self.redacted.is_some() {
-            // Another part is shown, or that of another text.
-            return Ok(Outlook::Unknown);
-        }
-        let [whole] = parts else {
-            return Ok(Outlook::Beginning);
-        };
-        let ascii = text::ascii_bytes(whole)?;
-        Ok(ascii.map_or(Outlook::Beginning, |ascii| {
-            Outlook::of_ascii(ascii, callbacks.preview_bytes)
-        }))
     }
 
     /// Characters of the replacement with a preview of so many bytes.
@@ -116,6 +97,22 @@ impl<'py> Prepared<'py> {
             Some(shown) => draft.size_chars_shown(shown, &preview),
             None => draft.size_chars(head.as_bytes()?, &preview),
         })
+    }
+
+    /// The same of a replacement that can be written later, whose path nobody formats in a way of
+    /// his own; `None` of any other.
+    pub(crate) fn later_chars(
+        &mut self,
+        result: &Asked<'_, 'py>,
+        callbacks: &Callbacks<'py>,
+        preview_bytes: i128,
+    ) -> PyResult<Option<u64>> {
+        let size_chars = self.replacement_chars(result, callbacks, preview_bytes)?;
+        let has_plain_path = self
+            .source
+            .as_deref()
+            .is_some_and(|source| source.path.is_exact_instance_of::<PyString>());
+        Ok(has_plain_path.then_some(size_chars))
     }
 
     /// Builds the replacement with a preview of so many bytes.
@@ -151,10 +148,10 @@ impl<'py> Prepared<'py> {
     ) -> PyResult<&Source<'py>> {
         let parts = self.redacted.as_deref().unwrap_or(result.parts);
         if self.source.is_none() {
-            self.source = Some(Source::find(result, parts, callbacks)?);
+            self.source = Some(Box::new(Source::find(result, parts, callbacks)?));
         }
         let py = callbacks.expected_path.py();
-        let Some(source) = self.source.as_mut() else {
+        let Some(source) = self.source.as_deref_mut() else {
             return Err(error::internal(py, "a source is gone"));
         };
         if preview_bytes > 0 {
@@ -164,6 +161,23 @@ impl<'py> Prepared<'py> {
             }
         }
         Ok(source)
+    }
+}
+
+/// What is known of the text that `parts` make before its replacement is measured.
+pub(crate) fn outlook_of(
+    parts: &[Bound<'_, PyString>],
+    callbacks: &Callbacks<'_>,
+    preview_bytes: i128,
+) -> PyResult<Outlook> {
+    match (callbacks.outlook_of_all(), parts) {
+        (Outlook::Beginning, [whole]) => {
+            let ascii = text::ascii_bytes(whole)?;
+            Ok(ascii.map_or(Outlook::Beginning, |ascii| {
+                Outlook::of_ascii(ascii, preview_bytes)
+            }))
+        }
+        (of_all, _) => Ok(of_all),
     }
 }
 

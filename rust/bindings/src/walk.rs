@@ -157,10 +157,13 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
 
     /// A tool's name; calls of one tool follow each other, and need one hash and one object.
     fn name(&mut self, name: Bound<'py, PyString>) -> PyResult<PyText<'py>> {
-        if let Some(last) = &self.last_name
-            && is_same_text(last.as_object(), &name)
-        {
-            return Ok(last.clone());
+        if let Some(last) = &self.last_name {
+            if last.as_object().is(&name) {
+                return PyText::new(name);
+            }
+            if is_same_text(last.as_object(), &name) {
+                return Ok(last.clone());
+            }
         }
         let name = PyText::new(name)?;
         self.last_name = Some(name.clone());
@@ -227,10 +230,22 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
         message_index: usize,
         block_index: usize,
     ) -> PyResult<Option<ToolResult<'py>>> {
-        let Ok(text) = result.content.cast_exact::<PyString>() else {
-            return Ok(Some(result));
+        let ToolResult {
+            tool_use_id,
+            content,
+            has_toolset,
+        } = result;
+        let text = match content.cast_into_exact::<PyString>() {
+            Ok(text) => text,
+            Err(other) => {
+                return Ok(Some(ToolResult {
+                    tool_use_id,
+                    content: other.into_inner(),
+                    has_toolset,
+                }));
+            }
         };
-        let size_chars = length_chars(text)? as u64;
+        let size_chars = length_chars(&text)? as u64;
         if size_chars == 0 {
             self.sink.skip(SkipReason::Empty);
             return Ok(None);
@@ -239,12 +254,12 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
             message_index,
             block_index,
             content: None,
-            texts: Texts::Plain(text.clone()),
+            texts: Texts::Plain(text),
         };
         let found = Found {
-            tool_use_id: PyText::new(result.tool_use_id)?,
+            tool_use_id: PyText::new(tool_use_id)?,
             size_chars,
-            has_toolset: result.has_toolset,
+            has_toolset,
         };
         self.sink.add_result(found, place)?;
         Ok(None)

@@ -59,6 +59,11 @@ impl<T: Text> CallBook<T> {
         Self(table)
     }
 
+    /// How many places there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Takes note of a call; calls come in the order of their messages.
     pub(crate) fn add(
         &mut self,
@@ -88,7 +93,7 @@ impl<T: Text> CallBook<T> {
     /// Gives the last call before a result, else the first one after it.
     ///
     /// Results come in the order of their calls as a rule: `expected` is the place of the next one,
-    /// where it is looked for at first.
+    /// where it is looked for at first. If one is found, it is the place behind that.
     pub(crate) fn nearest(
         &self,
         chain: ChainIndex,

@@ -135,14 +135,20 @@ pub trait ReplacementSizes {
     /// What may go wrong; choosing ends with the first one.
     type Error;
 
-    /// What is known of an item's text before its replacement is measured. A preview with which a
-    /// group surely does not fit is passed over, so that the more this says, the less is asked.
+    /// What is known of every item's text without a look at it.
+    fn outlook_of_all(&self) -> Outlook {
+        Outlook::Unknown
+    }
+
+    /// What is known of an item's text before its replacement is measured, with a preview of so many
+    /// bytes or fewer. A preview with which a group surely does not fit is passed over, so that the
+    /// more this says, the less is asked.
     ///
     /// # Errors
     ///
     /// The text cannot be read.
-    fn outlook(&mut self, item: usize) -> Result<Outlook, Self::Error> {
-        let _ = item;
+    fn outlook(&mut self, item: usize, preview_bytes: i128) -> Result<Outlook, Self::Error> {
+        let _ = (item, preview_bytes);
         Ok(Outlook::Unknown)
     }
 

@@ -3,6 +3,8 @@
 //! What a message looks like is its reader's business. It tells a [`Collector`] what it meets, in
 //! order, and gets a [`Survey`] of it.
 
+use std::mem;
+
 use crate::calls::{Call, CallBook};
 use crate::group::{Chain, ChainIndex, Grouper};
 use crate::hash::KeyMap;
@@ -123,6 +125,7 @@ pub struct Survey<T> {
     candidates: Vec<Candidate<T>>,
     groups: Vec<Group>,
     skipped: Skipped,
+    has_distinct_ids: bool,
 }
 
 impl<T> Survey<T> {
@@ -144,6 +147,11 @@ impl<T> Survey<T> {
         &self.skipped
     }
 
+    /// Whether no two candidates have the same id, surely. To say no is never wrong.
+    pub(crate) const fn has_distinct_ids(&self) -> bool {
+        self.has_distinct_ids
+    }
+
     /// The same survey of other candidates, one for each.
     pub(crate) fn try_map<U, E>(
         &self,
@@ -157,6 +165,7 @@ impl<T> Survey<T> {
                 .collect::<Result<_, E>>()?,
             groups: self.groups.clone(),
             skipped: self.skipped.clone(),
+            has_distinct_ids: self.has_distinct_ids,
         })
     }
 }
@@ -292,6 +301,7 @@ impl<T: Text> Collector<T> {
         };
         let mut candidates = Vec::with_capacity(self.found.len());
         let mut expected = 0;
+        let mut answered = Answered::of(&self.calls);
         for item in self.found {
             let found = item.found;
             let call = self.calls.nearest(
@@ -300,6 +310,7 @@ impl<T: Text> Collector<T> {
                 item.message_index,
                 &mut expected,
             );
+            answered.add(item.chain, call.is_some().then(|| expected - 1));
             candidates.push(Candidate {
                 tool_name: call.and_then(|call| call.tool_name.clone()),
                 is_exempt: found.has_toolset || exemptions.include(call)?,
@@ -311,7 +322,33 @@ impl<T: Text> Collector<T> {
             candidates,
             groups: self.groups,
             skipped: self.skipped,
+            has_distinct_ids: answered.is_each_once,
         })
+    }
+}
+
+/// Which calls have a result, to tell without another table that all results have ids of their own:
+/// calls of one chain do.
+struct Answered {
+    has_result: Vec<bool>,
+    chain: Option<ChainIndex>,
+    is_each_once: bool,
+}
+
+impl Answered {
+    fn of<T: Text>(calls: &CallBook<T>) -> Self {
+        Self {
+            has_result: vec![false; calls.len()],
+            chain: None,
+            is_each_once: true,
+        }
+    }
+
+    /// Takes note of a result and the place of its call.
+    fn add(&mut self, chain: ChainIndex, call: Option<usize>) {
+        let has_result = call.and_then(|call| self.has_result.get_mut(call));
+        self.is_each_once &= *self.chain.get_or_insert(chain) == chain
+            && has_result.is_some_and(|has_result| !mem::replace(has_result, true));
     }
 }
 

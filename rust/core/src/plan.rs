@@ -112,14 +112,19 @@ pub trait Knowledge {
     /// The text cannot be read.
     fn prepare(&mut self, candidate: usize) -> Result<bool, Self::Error>;
 
-    /// What is known of the text that would be shown of a prepared candidate; see
-    /// [`Outlook`]. To know nothing is never wrong.
+    /// What is known of every text that would be shown, without a look at it.
+    fn outlook_of_all(&self) -> Outlook {
+        Outlook::Unknown
+    }
+
+    /// What is known of the text that would be shown of a prepared candidate, at most so many bytes
+    /// of it; see [`Outlook`]. To know nothing is never wrong.
     ///
     /// # Errors
     ///
     /// The text cannot be read.
-    fn outlook(&mut self, candidate: usize) -> Result<Outlook, Self::Error> {
-        let _ = candidate;
+    fn outlook(&mut self, candidate: usize, preview_bytes: i128) -> Result<Outlook, Self::Error> {
+        let _ = (candidate, preview_bytes);
         Ok(Outlook::Unknown)
     }
 

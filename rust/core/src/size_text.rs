@@ -28,6 +28,11 @@ const fn unit_of(size_bytes: u32) -> (u32, &'static [u8]) {
     }
 }
 
+/// Tenths of a unit, rounded half up: perhaps all ten.
+const fn tenths_of(rest_bytes: u64, unit_bits: u32) -> u64 {
+    (20 * rest_bytes + (1 << unit_bits)) >> (unit_bits + 1)
+}
+
 /// What [`format_size`] writes, in ASCII and without an allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SizeText {
@@ -63,10 +68,26 @@ impl SizeText {
         text
     }
 
+    /// How many characters [`Self::of`] writes, of usual sizes without writing them.
+    #[inline]
+    pub(crate) fn chars_of(size_bytes: i128) -> u64 {
+        let Ok(usual) = u32::try_from(size_bytes) else {
+            return Self::of(size_bytes).as_bytes().len() as u64;
+        };
+        let (unit_bits, unit) = unit_of(usual);
+        let rest_bytes = usual & ((1 << unit_bits) - 1);
+        let tenths = tenths_of(rest_bytes.into(), unit_bits);
+        let whole = (usual >> unit_bits) + u32::from(tenths == 10);
+        let digits = whole
+            .checked_ilog10()
+            .map_or(1, |power| u64::from(power) + 1);
+        let decimal = if let 1..=9 = tenths { 2 } else { 0 };
+        digits + decimal + unit.len() as u64
+    }
+
     #[inline]
     fn push_size(&mut self, whole: u128, rest_bytes: u64, unit_bits: u32, unit: &[u8]) {
-        let unit_bytes = 1 << unit_bits;
-        let tenths = (20 * rest_bytes + unit_bytes) >> (unit_bits + 1);
+        let tenths = tenths_of(rest_bytes, unit_bits);
         self.push_front(unit);
         if let 1..=9 = tenths {
             self.push_number(tenths.into());
@@ -110,5 +131,27 @@ impl SizeText {
     #[cold]
     fn push_large(&mut self, number: u128) {
         self.push_front(number.to_string().as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// To count the characters is to count those that are written.
+        #[test]
+        fn a_size_has_the_characters_that_are_written(
+            bits in 0_u32..100,
+            offset in -1_100_i128..1_100,
+            any in any::<u32>(),
+        ) {
+            for size_bytes in [(1 << bits) + offset, any.into(), i128::from(any >> (bits % 32))] {
+                let written = SizeText::of(size_bytes);
+                prop_assert_eq!(SizeText::chars_of(size_bytes), written.as_bytes().len() as u64);
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
 use super::layout::Layout;
+use super::lists::plain_items;
 use super::text::Name;
 
 /// One item of a list, as far as it was read.
@@ -184,21 +185,32 @@ impl Read<*mut ffi::PyObject> {
 }
 
 /// An item whose type is exactly `dict`, borrowed from a plain list.
+#[inline]
 fn item(list: &Bound<'_, PyList>, index: usize) -> Read<*mut ffi::PyObject> {
-    let Ok(position) = ffi::Py_ssize_t::try_from(index) else {
+    // SAFETY: the list is alive for as long as it is borrowed, and nothing changes it here.
+    let item = match unsafe { plain_items(list.py(), list.as_ptr()) } {
+        Some(items) => items.get(index).map(|item| *item as *mut ffi::PyObject),
+        None => item_by_call(list, index),
+    };
+    let Some(item) = item else {
         return Read::End;
     };
-    // SAFETY: the list is alive for as long as it is borrowed.
-    if position >= unsafe { ffi::PyList_Size(list.as_ptr()) } {
-        return Read::End;
-    }
-    // SAFETY: the list is alive and has such an item, which it keeps alive while it is not changed.
-    let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), position) };
-    // SAFETY: as above; only the item's type is looked at.
+    // SAFETY: the list keeps the item alive while it is not changed; only its type is looked at.
     if unsafe { ffi::PyDict_CheckExact(item) } == 0 {
         return Read::Odd;
     }
     Read::Block(item)
+}
+
+/// An item borrowed from a list of any type.
+#[cold]
+fn item_by_call(list: &Bound<'_, PyList>, index: usize) -> Option<*mut ffi::PyObject> {
+    let position = ffi::Py_ssize_t::try_from(index).ok()?;
+    // SAFETY: the list is alive for as long as it is borrowed, and has the item that is asked for.
+    unsafe {
+        let has_item = position < ffi::PyList_Size(list.as_ptr());
+        has_item.then(|| ffi::PyList_GetItem(list.as_ptr(), position))
+    }
 }
 
 /// Whether a value that was read is a plain text.

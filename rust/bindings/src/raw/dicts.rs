@@ -64,6 +64,16 @@ pub(super) unsafe fn size_of(py: Python<'_>, dict: *mut ffi::PyObject) -> ffi::P
     unsafe { ffi::PyDict_Size(dict) }
 }
 
+/// Whether a dict has no entry; it is asked for every result.
+#[inline]
+pub(crate) fn is_empty(dict: &Bound<'_, PyDict>) -> bool {
+    if !dict.is_exact_instance_of::<PyDict>() {
+        return dict.len() == 0;
+    }
+    // SAFETY: it is a live dict for as long as it is borrowed, of exactly that type.
+    unsafe { size_of(dict.py(), dict.as_ptr()) == 0 }
+}
+
 /// The entries of a dict in which they lie as expected and none was taken out; as for
 /// [`all_entries`], nothing may change the dict while they are used.
 ///

@@ -7,11 +7,14 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::dicts::{LaidOutEntry, all_entries, whole_entries};
+use super::dicts::{LaidOutEntry, all_entries, size_of, whole_entries};
 use super::text::is_same_text;
 
 /// Larger dicts are no blocks and messages, and looking a key up in them costs less than a pass.
 const MAX_ENTRIES: usize = 16;
+/// Dicts of different kinds take turns, as those of questions and answers do, and nearly always have
+/// different numbers of entries: by that number, modulo this, it is remembered what was met.
+const ROWS: usize = 4;
 /// How many key objects are remembered: `N` names and what was met beside them.
 const MAX_KEYS: usize = 48;
 /// Room for the values of the wanted keys and, in the last place, of all others.
@@ -25,8 +28,8 @@ const PLACES: usize = 8;
 pub(super) struct Layout<const N: usize> {
     /// The first `N` are the wanted names. Kept alive, so that no other object has their address.
     keys: Vec<KnownKey>,
-    /// By entry: the key that was met there last. It is one of `keys`.
-    expected: [Expected; MAX_ENTRIES],
+    /// By size of the dict and entry: the key that was met there last. It is one of `keys`.
+    expected: [Row; ROWS],
     next_forgotten: usize,
 }
 
@@ -41,6 +44,8 @@ struct Expected {
     key: *mut ffi::PyObject,
     field: usize,
 }
+
+type Row = [Expected; MAX_ENTRIES];
 
 // SAFETY: the pointers are compared only, and what they point to is kept alive by `keys`.
 unsafe impl<const N: usize> Send for Layout<N> {}
@@ -64,7 +69,7 @@ impl<const N: usize> Layout<N> {
         };
         Self {
             keys: keys.collect(),
-            expected: [nothing; MAX_ENTRIES],
+            expected: [[nothing; MAX_ENTRIES]; ROWS],
             next_forgotten: N,
         }
     }
@@ -105,7 +110,8 @@ impl<const N: usize> Layout<N> {
             let Some(entries) = entries.filter(|entries| entries.len() <= MAX_ENTRIES) else {
                 return self.read_anew(py, dict);
             };
-            for (LaidOutEntry { key, value }, expected) in entries.iter().zip(&self.expected) {
+            let row = &self.expected[entries.len() % ROWS];
+            for (LaidOutEntry { key, value }, expected) in entries.iter().zip(row) {
                 if expected.key != *key {
                     return self.read_anew(py, dict);
                 }
@@ -133,9 +139,10 @@ impl<const N: usize> Layout<N> {
         // SAFETY: the caller vouches for `dict`, which keeps its keys alive; telling keys apart
         // changes nothing and runs no Python code.
         unsafe {
+            let size = size_of(py, dict).cast_unsigned();
             let mut entry = 0;
             all_entries(py, dict, |key, value| {
-                let Some(field) = self.field_at(py, entry, key) else {
+                let Some(field) = self.field_at(py, size, entry, key) else {
                     return false;
                 };
                 if value != none {
@@ -148,7 +155,8 @@ impl<const N: usize> Layout<N> {
         }
     }
 
-    /// Which name the key of an entry is: its place in the values; `None` as for [`Self::read`].
+    /// Which name the key of an entry is, in a dict of such a size: its place in the values; `None`
+    /// as for [`Self::read`].
     ///
     /// # Safety
     ///
@@ -157,15 +165,18 @@ impl<const N: usize> Layout<N> {
     pub(super) unsafe fn field_at(
         &mut self,
         py: Python<'_>,
+        size: usize,
         entry: usize,
         key: *mut ffi::PyObject,
     ) -> Option<usize> {
-        let expected = self.expected.get(entry)?;
+        let expected = self.expected[size % ROWS].get(entry)?;
         if expected.key == key {
             return Some(expected.field);
         }
         // SAFETY: the caller vouches for `key`.
-        unsafe { self.learn(py, entry, key) }
+        let known = unsafe { self.learn(py, key) }?;
+        self.expected[size % ROWS][entry] = known;
+        Some(known.field)
     }
 
     /// Finds out which name a key is, and remembers it; `None` for what is no plain text.
@@ -174,17 +185,11 @@ impl<const N: usize> Layout<N> {
     ///
     /// `key` is a live object.
     #[cold]
-    unsafe fn learn(
-        &mut self,
-        py: Python<'_>,
-        entry: usize,
-        key: *mut ffi::PyObject,
-    ) -> Option<usize> {
+    unsafe fn learn(&mut self, py: Python<'_>, key: *mut ffi::PyObject) -> Option<Expected> {
         let is_known = |known: &&KnownKey| known.key.as_ptr() == key;
         if let Some(known) = self.keys.iter().find(is_known) {
             let field = known.field;
-            self.expected[entry] = Expected { key, field };
-            return Some(field);
+            return Some(Expected { key, field });
         }
         // SAFETY: the caller vouches for `key`; this takes a reference of our own.
         let own = unsafe { Bound::from_borrowed_ptr(py, key) };
@@ -196,8 +201,7 @@ impl<const N: usize> Layout<N> {
             key: own.unbind(),
             field,
         });
-        self.expected[entry] = Expected { key, field };
-        Some(field)
+        Some(Expected { key, field })
     }
 
     /// Remembers a key in the place of the oldest one; the names themselves stay.
@@ -208,7 +212,7 @@ impl<const N: usize> Layout<N> {
         }
         let forgotten = mem::replace(&mut self.keys[self.next_forgotten], known);
         // Another object may get its address once it is gone.
-        for expected in &mut self.expected {
+        for expected in self.expected.as_flattened_mut() {
             if expected.key == forgotten.key.as_ptr() {
                 expected.key = ptr::null_mut();
             }

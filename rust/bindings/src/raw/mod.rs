@@ -29,6 +29,7 @@ mod tuples;
 
 pub(crate) use ascii::{known_ascii, known_hash};
 pub(crate) use blocks::{BlockReader, Read, ToolResult};
+pub(crate) use dicts::is_empty;
 pub(crate) use lists::{begin_alike, begins_with, has_one_owner};
 pub(crate) use messages::{MessageReader, PlainMessage};
 pub(crate) use rewritten::RewrittenReader;

@@ -198,9 +198,11 @@ impl Tape {
         // SAFETY: the caller vouches for the dict, which keeps its keys and values alive; nothing
         // below changes it or runs Python code.
         unsafe {
-            self.counts.push(dict_of(size_of(py, dict)));
+            let size = size_of(py, dict);
+            self.counts.push(dict_of(size));
             all_entries(py, dict, |key, value| {
-                let Some(field) = layout.field_at(py, entry, key) else {
+                let known = layout.field_at(py, size.cast_unsigned(), entry, key);
+                let Some(field) = known else {
                     return false;
                 };
                 let counts = counts.get(field).copied().unwrap_or(Counts::No);

@@ -144,6 +144,7 @@ fn nothing_is_measured_for_what_is_no_longer_than_a_frame() {
 
 /// The sizes that replacements of plain texts have, and a note of each that was measured.
 struct Noting<'a> {
+    of_all: Outlook,
     outlook: Outlook,
     measured: &'a mut Vec<(usize, i128)>,
 }
@@ -151,7 +152,11 @@ struct Noting<'a> {
 impl ReplacementSizes for Noting<'_> {
     type Error = Infallible;
 
-    fn outlook(&mut self, _: usize) -> Result<Outlook, Infallible> {
+    fn outlook_of_all(&self) -> Outlook {
+        self.of_all
+    }
+
+    fn outlook(&mut self, _: usize, _: i128) -> Result<Outlook, Infallible> {
         Ok(self.outlook)
     }
 
@@ -167,6 +172,7 @@ fn a_preview_with_which_nothing_fits_is_not_measured() {
     let mut measured = Vec::new();
     let sizes = [1_000, 1_000];
     let noting = Noting {
+        of_all: Outlook::Unknown,
         outlook: Outlook::Plain,
         measured: &mut measured,
     };
@@ -187,17 +193,19 @@ proptest! {
         limit in 0_i128..4_000,
         preview_bytes in 0_i128..500,
         outlook in prop::sample::select(vec![Outlook::Plain, Outlook::Beginning]),
+        is_told_of_all in any::<bool>(),
     ) {
         let choosable = |&(size, occurrences)| Choosable { size_chars: size, size, occurrences };
         let items: Vec<Choosable> = sizes.iter().map(choosable).collect();
-        let of_all = Totals {
+        let of_group = Totals {
             fresh: items.iter().map(|item| item.total()).sum(),
             ..Totals::default()
         };
         let budget = budget(limit, preview_bytes);
         let [known, unknown] = [outlook, Outlook::Unknown].map(|outlook| {
-            let (mut totals, mut measured) = (of_all, Vec::new());
-            let noting = Noting { outlook, measured: &mut measured };
+            let (mut totals, mut measured) = (of_group, Vec::new());
+            let of_all = if is_told_of_all { outlook } else { Outlook::Unknown };
+            let noting = Noting { of_all, outlook, measured: &mut measured };
             let Ok(chosen) = choose(&items, &mut totals, &budget, noting);
             (chosen, totals, measured.len())
         });

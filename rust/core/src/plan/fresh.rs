@@ -4,8 +4,8 @@ use std::mem;
 
 /// One undecided result and every place in its group where it stands.
 pub(super) struct Fresh {
-    /// Its place among the results that this call has met.
-    pub(super) place: usize,
+    /// Its place among the results that this call has met, if it may meet it again.
+    pub(super) place: Option<usize>,
     /// The candidate that it was met at first.
     pub(super) first: usize,
     /// In the unit of the limit, once its group is decided about.
@@ -15,7 +15,7 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    pub(super) const fn new(place: usize, first: usize) -> Self {
+    pub(super) const fn new(place: Option<usize>, first: usize) -> Self {
         Self {
             place,
             first,

@@ -92,6 +92,9 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     }
 
     fn judge_result(&mut self, index: usize, open: &mut OpenGroup) -> Result<(), K::Error> {
+        if self.survey.has_distinct_ids() {
+            return self.judge_new(index, None, open);
+        }
         let place = self.find(index)?;
         match place.known.map(|known| &self.met.get(known).decided) {
             Some(&Decided::Fresh { group, position }) if group == open.group => {
@@ -109,18 +112,40 @@ impl<'a, K: Knowledge> Planner<'a, K> {
                 return Ok(());
             }
         }
+        self.judge_new(index, Some(place), open)
+    }
+
+    /// Judges a result that this call has not met before; without a place, it does not meet it again.
+    fn judge_new(
+        &mut self,
+        index: usize,
+        place: Option<Place>,
+        open: &mut OpenGroup,
+    ) -> Result<(), K::Error> {
         if let Some(earlier) = self.knowledge.earlier(index)? {
             return self.follow(index, earlier, open);
         }
-        let decided = match self.settle(index, open)? {
-            Some(decision) => Decided::Earlier(decision),
-            None => Decided::Fresh {
-                group: open.group,
-                position: open.fresh.len(),
-            },
+        let settled = self.settle(index, open)?;
+        let is_fresh = settled.is_none();
+        let fresh = Decided::Fresh {
+            group: open.group,
+            position: open.fresh.len(),
         };
-        self.meet(place, index, decided, open);
+        let place =
+            place.map(|place| self.meet(place, index, settled.map_or(fresh, Decided::Earlier)));
+        if is_fresh {
+            self.add_fresh(Fresh::new(place, index), open);
+        }
         Ok(())
+    }
+
+    fn add_fresh(&mut self, fresh: Fresh, open: &mut OpenGroup) {
+        if open.fresh.is_empty() {
+            let of_group = &self.survey.groups()[open.group];
+            open.fresh.reserve(of_group.candidates.len());
+        }
+        open.fresh.push(fresh);
+        self.plan.candidates += 1;
     }
 
     /// Finds the same result, if this call has met it. Texts are told apart if ids do not do it.
@@ -167,34 +192,19 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         })
     }
 
-    /// Takes note of a result, in the place that it has if there is one.
-    fn meet(
-        &mut self,
-        place: Place,
-        candidate: usize,
-        decided: Decided<K::Recorded>,
-        open: &mut OpenGroup,
-    ) {
-        let is_fresh = matches!(decided, Decided::Fresh { .. });
+    /// Takes note of a result, in the place that it has if there is one; gives the place.
+    fn meet(&mut self, place: Place, candidate: usize, decided: Decided<K::Recorded>) -> usize {
         let met = Met {
             candidate,
             fingerprint: place.fingerprint,
             decided,
         };
-        let place = if let Some(known) = place.known {
+        if let Some(known) = place.known {
             *self.met.get_mut(known) = met;
             known
         } else {
             self.met.expect(self.survey.candidates().len() - candidate);
             self.met.add(place.hash, met)
-        };
-        if is_fresh {
-            if open.fresh.is_empty() {
-                let of_group = &self.survey.groups()[open.group];
-                open.fresh.reserve(of_group.candidates.len());
-            }
-            open.fresh.push(Fresh::new(place, candidate));
-            self.plan.candidates += 1;
         }
     }
 

@@ -44,6 +44,21 @@ impl Frame {
         }
     }
 
+    /// Characters of a replacement without a preview and without a reader's hint, whose path has so
+    /// many: enough to choose by before anything is written.
+    ///
+    /// ```
+    /// use toolbudget_core::{Frame, Original};
+    ///
+    /// let original = Original { head: b"", size_bytes: 3, path: b"/t", reader_hint: None };
+    /// assert_eq!(Frame::of(&original).size_chars(), Frame::bare_chars(3, 2));
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn bare_chars(size_bytes: i128, path_chars: u64) -> u64 {
+        FRAME_CHARS + SizeText::chars_of(size_bytes) + path_chars
+    }
+
     /// Characters of a replacement without a preview.
     #[must_use]
     pub const fn size_chars(&self) -> u64 {

@@ -56,12 +56,13 @@ impl<K: Knowledge> Planner<'_, K> {
     fn note_choices(&mut self, fresh: &[Fresh], choices: &[Option<usize>]) {
         for (position, item) in fresh.iter().enumerate() {
             let choice = choices.get(position).copied().flatten();
-            self.met.get_mut(item.place).decided = if let Some(choice) = choice {
-                Decided::Chosen(choice)
-            } else {
+            if choice.is_none() {
                 self.plan.kept.push(item.first);
-                Decided::Earlier(Decision::Kept)
-            };
+            }
+            if let Some(place) = item.place {
+                let kept = Decided::Earlier(Decision::Kept);
+                self.met.get_mut(place).decided = choice.map_or(kept, Decided::Chosen);
+            }
         }
     }
 
@@ -117,9 +118,13 @@ impl<K> FreshSizes<'_, K> {
 impl<K: Knowledge> ReplacementSizes for FreshSizes<'_, K> {
     type Error = K::Error;
 
-    fn outlook(&mut self, item: usize) -> Result<Outlook, K::Error> {
+    fn outlook_of_all(&self) -> Outlook {
+        self.knowledge.outlook_of_all()
+    }
+
+    fn outlook(&mut self, item: usize, preview_bytes: i128) -> Result<Outlook, K::Error> {
         let candidate = self.candidate(item);
-        self.knowledge.outlook(candidate)
+        self.knowledge.outlook(candidate, preview_bytes)
     }
 
     /// Only the size in characters is known before a replacement is built.
