@@ -5,12 +5,12 @@
 //! the question whether this one has them.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_cmpeq_epi8_mask, _mm512_mask_blend_epi8, _mm512_maskz_compress_epi8,
-    _mm512_set1_epi8,
+    __m128i, __m512i, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8, _mm512_cmpeq_epi8_mask,
+    _mm512_mask_blend_epi8, _mm512_maskz_compress_epi8, _mm512_set1_epi8,
 };
 use std::mem::transmute;
 
-use super::BLOCK_BYTES;
+use super::{BLOCK_BYTES, STEP_BYTES};
 use crate::json::skip::escaped;
 
 /// Letters of escapes with what they stand for; quote, backslash and slash stand for themselves.
@@ -21,6 +21,9 @@ const LETTERS: [(u8, u8); 5] = [
     (b'b', 0x08),
     (b'f', 0x0C),
 ];
+
+/// The bytes of a vector that every machine of this kind has.
+const HALF_BYTES: usize = STEP_BYTES / 2;
 
 /// Whether this machine decodes blocks.
 pub(super) fn has_blocks() -> bool {
@@ -110,6 +113,32 @@ fn decode_block(block: &[u8; BLOCK_BYTES], is_cut: &mut u64) -> Decoded {
         kept: !(backslash & !letters),
         points: left & same(raw, b'u'),
     }
+}
+
+/// How many bytes of a step, from the first on, are no backslash.
+#[inline]
+pub(super) fn plain_bytes(step: &[u8; STEP_BYTES]) -> usize {
+    let (halves, _) = step.as_chunks();
+    let mut backslashes = 1 << STEP_BYTES;
+    for (half, bytes) in halves.iter().enumerate() {
+        backslashes |= backslashes_of(bytes) << (half * HALF_BYTES);
+    }
+    backslashes.trailing_zeros() as usize
+}
+
+/// One bit for each byte that is a backslash, by what every machine of this kind has.
+#[inline]
+#[expect(
+    unsafe_code,
+    reason = "bytes as a vector of the same size, and basic instructions"
+)]
+fn backslashes_of(bytes: &[u8; HALF_BYTES]) -> u64 {
+    // SAFETY: both are 16 bytes, of which every value is valid; every x86-64 has SSE2.
+    let same = unsafe {
+        let bytes = transmute::<[u8; HALF_BYTES], __m128i>(*bytes);
+        _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\'.cast_signed())))
+    };
+    same.cast_unsigned().into()
 }
 
 #[inline]
