@@ -25,6 +25,7 @@ mod json_standing;
 mod knowledge;
 mod known;
 mod late;
+mod lengths;
 mod links;
 mod number;
 mod options;

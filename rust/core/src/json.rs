@@ -28,7 +28,7 @@ pub use cursor::{Span, TextSpan};
 pub use document::Scan;
 pub use error::{JsonError, Problem};
 pub use event::{CallSpan, Event, ResultSpan, TurnSpan};
-pub use names::{JsonName, Name};
+pub use names::Name;
 pub use recall::{Earlier, Recalled, recall};
 pub use resume::Leftover;
 pub use splice::{Splice, encode_text, replace_content};
