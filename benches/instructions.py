@@ -67,12 +67,12 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("200 turns of 5 x 1,000", "repeat"): 428,
     ("200 turns of 5 x 1,000", "taken"): 6_350,
     ("200 turns of 5 x 1,000", "session"): 4_200,
-    ("body of 10 x 4,000", "first"): 7.1,
+    ("body of 10 x 4,000", "first"): 4.75,
     ("body of 10 x 4,000", "scan"): 1.58,
     ("body of 10 x 4,000", "repeat"): 0.175,
-    ("body of 10 x 400", "first"): 8.9,
-    ("body of 10 x 400", "scan"): 5.4,
-    ("body of 10 x 400", "repeat"): 0.22,
+    ("body of 10 x 400", "first"): 7.25,
+    ("body of 10 x 400", "scan"): 4.85,
+    ("body of 10 x 400", "repeat"): 0.21,
 }
 MOST_FOR_A_TURN: Final = 77_500
 MOST_FOR_A_MESSAGE: Final = 2.34

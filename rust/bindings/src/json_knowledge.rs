@@ -6,7 +6,7 @@ use std::slice;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toolbudget_core::json::{JsonName, ResultSpan, measure_spans, text_of};
+use toolbudget_core::json::{Name, ResultSpan, measure_spans, text_of};
 use toolbudget_core::{
     Decision, Fingerprint, Knowledge, Outlook, REFERENCE_MAX_CHARS, Replacement, Unit,
     is_framed_reference,
@@ -18,7 +18,10 @@ use crate::error;
 use crate::json_scan::Scanned;
 use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
+use crate::late::LateFingerprint;
+use crate::lengths::Lengths;
 use crate::options::{Callbacks, window_chars};
+use crate::plan_items::PlanItem;
 use crate::prepared::{Asked, Prepared, outlook_of};
 use crate::shape::texts;
 use crate::text;
@@ -40,6 +43,8 @@ pub(crate) struct JsonKnowledge<'a, 'py> {
     /// Of each result, once any of them is asked for.
     decoded: OnceCell<Vec<OnceCell<Decoded<'py>>>>,
     prepared: NumberMap<Prepared<'py>>,
+    /// Of the replacements that were made, once they are asked for.
+    replaced_lengths: OnceCell<Lengths>,
     standing: &'a mut Standing,
     /// Ids with the exceptions of the `redact` hook.
     pub(crate) redaction_failures: Bound<'py, PyList>,
@@ -65,6 +70,7 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
             standing,
             decoded: OnceCell::new(),
             prepared: NumberMap::default(),
+            replaced_lengths: OnceCell::new(),
             redaction_failures: PyList::empty(py),
         }
     }
@@ -78,6 +84,15 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
             self.scan.fingerprint(candidate, self.py)?,
         );
         classes.named_tuple(&classes.key, &fields.into_pyobject(self.py)?)
+    }
+
+    /// A result as one that is kept.
+    pub(crate) fn kept(&self, candidate: usize) -> PyResult<PlanItem> {
+        let tool_use_id = self.scan.tool_use_id(candidate, self.body, self.py)?;
+        Ok(PlanItem::Key {
+            tool_use_id: tool_use_id.as_object().clone().unbind(),
+            fingerprint: LateFingerprint::Known(self.scan.fingerprints[candidate]),
+        })
     }
 
     /// A result that a replacement was built for.
@@ -117,12 +132,12 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
         decode.call1((PyBytes::new(self.py, raw),))
     }
 
-    /// The text of a result.
     /// Of how many characters of a text previews are cut.
     pub(crate) fn window_chars(&self) -> usize {
         window_chars(self.callbacks.preview_bytes)
     }
 
+    /// The text of a result.
     fn decode_texts(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyString>> {
         if let [text] = self.scan.scan.texts_of(result) {
             let raw = text.span.of(self.body);
@@ -174,11 +189,27 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
     }
 }
 
-impl<'a, 'py> Knowledge for JsonKnowledge<'a, 'py> {
-    type Text = JsonName<'a>;
+impl<'py> Knowledge for JsonKnowledge<'_, 'py> {
+    type Text = Name;
     type Recorded = PyReplacement<'py>;
     type Built = Replacement;
     type Error = PyErr;
+
+    fn is_surely_kept(&mut self, candidate: usize) -> PyResult<bool> {
+        if !self.standing.is_kept(candidate) {
+            return Ok(false);
+        }
+        let size_chars = self.size_chars(candidate);
+        let may_be_framed = size_chars <= REFERENCE_MAX_CHARS;
+        if may_be_framed && self.result(candidate).may_be_framed {
+            return Ok(false);
+        }
+        let is_none = self
+            .replaced_lengths
+            .get_or_init(|| Lengths::of(&self.known))
+            .surely_lack(size_chars);
+        Ok(is_none)
+    }
 
     fn measure(&mut self, candidate: usize, unit: Unit) -> PyResult<u64> {
         if let Some(size) = self.standing.size(candidate, unit) {

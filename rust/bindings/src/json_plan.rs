@@ -1,9 +1,11 @@
 //! Planning for a body: one crossing from its bytes to everything that is decided about it.
 
+use std::mem;
+
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use toolbudget_core::json::JsonName;
+use toolbudget_core::json::Name;
 use toolbudget_core::{Choice, Replacement, Survey};
 
 use crate::cache::FingerprintCache;
@@ -16,6 +18,7 @@ use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
 use crate::number;
 use crate::options::PlanOptions;
+use crate::plan_items::{PlanItem, PlanItems};
 use crate::prepared::Prepared;
 use crate::styles;
 use crate::text;
@@ -32,11 +35,23 @@ pub(crate) fn plan<'py>(
     let py = scan.py();
     let body = scan.get().body(py).as_bytes();
     scan.get().with(py, |scanned| {
-        let mut standing = std::mem::take(&mut scanned.standing);
-        let written = plan_scanned(scanned, &mut standing, body, known, options);
+        let options = PlanOptions::read(options)?;
+        exempt(scanned, body, &options)?;
+        let mut standing = mem::take(&mut scanned.standing);
+        let written = plan_scanned(scanned, &mut standing, body, known, &options);
         scanned.standing = standing;
         written
     })
+}
+
+/// Asks which tools are exempt.
+fn exempt(scanned: &mut Scanned, body: &[u8], options: &PlanOptions<'_>) -> PyResult<()> {
+    let scan = &scanned.scan;
+    scanned.survey.exempting(|name| {
+        let name = text::from_wtf8(options.is_exempt_tool.py(), &scan.name_text(name, body))?;
+        options.is_exempt_tool.call1((name,))?.is_truthy()
+    })?;
+    Ok(())
 }
 
 fn plan_scanned<'py>(
@@ -44,26 +59,23 @@ fn plan_scanned<'py>(
     standing: &mut Standing,
     body: &[u8],
     known: &Bound<'py, PyAny>,
-    options: &Bound<'py, PyAny>,
+    options: &PlanOptions<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = known.py();
-    let options = PlanOptions::read(options)?;
-    let survey = scan.survey.exempting(&scan.scan, body, |name| {
-        let name = text::from_wtf8(py, &name.text())?;
-        options.is_exempt_tool.call1((name,))?.is_truthy()
-    })?;
+    let survey = scan.survey.survey();
     let known = Known::read(known)?;
     let mut knowledge = JsonKnowledge::new(py, scan, standing, body, known, &options.callbacks);
-    let plan = toolbudget_core::plan(&survey, &options.core, &mut knowledge)?;
+    let mut plan = toolbudget_core::plan(survey, &options.core, &mut knowledge)?;
+    let totals = TotalsOfGroups::new(mem::take(&mut plan.totals));
     Writer {
         py,
         classes: Classes::get(py)?,
         scan,
         body,
-        survey: &survey,
+        survey,
         knowledge: &knowledge,
     }
-    .plan(&plan)
+    .plan(&plan, Bound::new(py, totals)?)
 }
 
 /// Writes the core's plan as Python's.
@@ -72,23 +84,29 @@ struct Writer<'a, 'py> {
     classes: &'static Classes,
     scan: &'a Scanned,
     body: &'a [u8],
-    survey: &'a Survey<JsonName<'a>>,
+    survey: &'a Survey<Name>,
     knowledge: &'a JsonKnowledge<'a, 'py>,
 }
 
 impl<'py> Writer<'_, 'py> {
-    fn plan(&self, plan: &CorePlan<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let totals = Bound::new(self.py, TotalsOfGroups::new(plan.totals.clone()))?;
+    fn plan(
+        &self,
+        plan: &CorePlan<'py>,
+        totals: Bound<'py, TotalsOfGroups>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // The scan keeps what the next call can use.
+        let cache = Bound::new(self.py, FingerprintCache::new())?;
         let choices = self.list(&plan.choices, |choice| self.choice(choice, &totals))?;
-        let kept = self.list(&plan.kept, |&candidate| self.knowledge.key(candidate))?;
+        let kept = plan.kept.iter().map(|&kept| self.knowledge.kept(kept));
+        let kept = PlanItems::of(kept.collect::<PyResult<_>>()?, &cache)?;
         let adoptions = self.list(&plan.adoptions, |(candidate, text)| {
             let fields = (self.knowledge.key(*candidate)?, text.as_object());
             let fields = fields.into_pyobject(self.py)?;
             self.classes.named_tuple(&self.classes.adoption, &fields)
         })?;
-        let changes = self.list(&plan.changes, |(candidate, text)| {
-            self.change(*candidate, text)
-        })?;
+        let changes = plan.changes.iter();
+        let changes = changes.map(|(candidate, text)| self.change(*candidate, text));
+        let changes = PlanItems::of(changes.collect(), &cache)?;
         let values = [
             choices.into_any(),
             kept.into_any(),
@@ -99,8 +117,7 @@ impl<'py> Writer<'_, 'py> {
             plan.candidates.into_bound_py_any(self.py)?,
             number::to_python(self.py, plan.chars_before)?,
             number::to_python(self.py, plan.chars_gained)?,
-            // The scan keeps what the next call can use.
-            Bound::new(self.py, FingerprintCache::new())?.into_any(),
+            cache.into_any(),
             self.knowledge.redaction_failures.clone().into_any(),
         ];
         self.classes.plan.make(self.py, values)
@@ -183,7 +200,7 @@ impl<'py> Writer<'_, 'py> {
         let decoded = self.knowledge.decoded(index)?;
         let tool_name = candidate.tool_name.as_ref();
         let tool_name = tool_name
-            .map(|name| text::from_wtf8(self.py, &name.text()))
+            .map(|&name| text::from_wtf8(self.py, &self.scan.scan.name_text(name, self.body)))
             .transpose()?;
         let tool_use_id = self.scan.tool_use_id(index, self.body, self.py)?;
         let values = [
@@ -200,10 +217,12 @@ impl<'py> Writer<'_, 'py> {
         self.classes.candidate.make(self.py, values)
     }
 
-    fn change(&self, candidate: usize, text: &PyReplacement<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn change(&self, candidate: usize, text: &PyReplacement<'py>) -> PlanItem {
         let place = &self.scan.scan.results()[candidate];
-        let fields = (place.message_index, place.block_index, text.as_object());
-        let fields = fields.into_pyobject(self.py)?;
-        self.classes.named_tuple(&self.classes.change, &fields)
+        PlanItem::Change {
+            message_index: place.message_index,
+            block_index: place.block_index,
+            replacement: text.as_object().clone().unbind(),
+        }
     }
 }

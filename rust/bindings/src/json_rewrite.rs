@@ -8,6 +8,7 @@ use toolbudget_core::json::{ResultSpan, Splice, replace_content};
 
 use crate::items::Items;
 use crate::json_scan::{JsonScan, released};
+use crate::plan_items::PlanItems;
 use crate::text::Wtf8;
 
 /// The body with changes made; itself if there are none.
@@ -81,8 +82,16 @@ fn splices_of(scan: &JsonScan, changes: &Bound<'_, PyAny>) -> PyResult<Vec<Splic
     scan.with(py, |scanned| {
         let results = scanned.scan.results();
         let mut splices = Vec::new();
-        for change in Items::of(changes)? {
-            splices.push(splice_of(&change?, results, body)?);
+        if let Ok(planned) = changes.cast_exact::<PlanItems>()
+            && let Some(planned) = planned.get().changes()
+        {
+            for (place, text) in planned {
+                splices.push(splice(place, text.bind(py), results, body)?);
+            }
+        } else {
+            for change in Items::of(changes)? {
+                splices.push(splice_of(&change?, results, body)?);
+            }
         }
         // Of changes in one place the last one counts, as where they are made one by one.
         splices.reverse();
@@ -96,12 +105,25 @@ fn splice_of(change: &Bound<'_, PyAny>, results: &[ResultSpan], body: &[u8]) -> 
     let py = change.py();
     let message_index: usize = change.getattr(intern!(py, "message_index"))?.extract()?;
     let block_index: usize = change.getattr(intern!(py, "block_index"))?.extract()?;
-    let wanted = (message_index, block_index);
+    let text = change.getattr(intern!(py, "replacement"))?;
+    splice(
+        (message_index, block_index),
+        text.cast::<PyString>()?,
+        results,
+        body,
+    )
+}
+
+fn splice(
+    wanted: (usize, usize),
+    text: &Bound<'_, PyString>,
+    results: &[ResultSpan],
+    body: &[u8],
+) -> PyResult<Splice> {
     let place = results.binary_search_by_key(&wanted, |it| (it.message_index, it.block_index));
     let Ok(place) = place else {
         return Err(PyIndexError::new_err("no result stands there"));
     };
-    let text = change.getattr(intern!(py, "replacement"))?;
-    let text = Wtf8::of(text.cast::<PyString>()?)?;
+    let text = Wtf8::of(text)?;
     Ok(replace_content(&results[place], text.as_bytes()?, body))
 }

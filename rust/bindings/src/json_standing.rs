@@ -57,6 +57,11 @@ impl Standing {
         self.results.resize_with(results, Known::default);
     }
 
+    /// Whether a result is known to be kept.
+    pub(crate) fn is_kept(&self, result: usize) -> bool {
+        matches!(self.results[result].decision, Remembered::Kept)
+    }
+
     /// The decision about a result.
     pub(crate) fn get<'py>(
         &self,

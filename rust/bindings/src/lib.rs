@@ -27,6 +27,7 @@ mod knowledge;
 mod known;
 mod late;
 mod late_replacement;
+mod lengths;
 mod links;
 mod number;
 mod options;

@@ -88,6 +88,9 @@ impl PlanItem {
     }
 }
 
+/// Message and block of a change, and what is put there.
+type PlacedText<'a> = ((usize, usize), &'a Py<PyString>);
+
 /// A sequence that equals the list of its items.
 #[pyclass(frozen, sequence, module = "toolbudget._core._native")]
 pub(crate) struct PlanItems {
@@ -176,6 +179,19 @@ impl PlanItems {
             PlanItem::Change { .. } => None,
         });
         Ok(Some(ids.zip(fingerprints.iter().copied())))
+    }
+
+    /// The places and texts of items that are changes; `None` if any is none.
+    pub(crate) fn changes(&self) -> Option<Vec<PlacedText<'_>>> {
+        let changes = self.items.iter().map(|item| match item {
+            PlanItem::Key { .. } => None,
+            PlanItem::Change {
+                message_index,
+                block_index,
+                replacement,
+            } => Some(((*message_index, *block_index), replacement)),
+        });
+        changes.collect()
     }
 
     /// Those of the keys.

@@ -152,21 +152,19 @@ impl<T> Survey<T> {
         self.has_distinct_ids
     }
 
+    /// The candidates, to be changed in place.
+    pub(crate) fn candidates_mut(&mut self) -> &mut [Candidate<T>] {
+        &mut self.candidates
+    }
+
     /// The same survey of other candidates, one for each.
-    pub(crate) fn try_map<U, E>(
-        &self,
-        candidate: impl FnMut(&Candidate<T>) -> Result<Candidate<U>, E>,
-    ) -> Result<Survey<U>, E> {
-        Ok(Survey {
-            candidates: self
-                .candidates
-                .iter()
-                .map(candidate)
-                .collect::<Result<_, E>>()?,
-            groups: self.groups.clone(),
-            skipped: self.skipped.clone(),
+    pub(crate) fn map<U>(self, candidate: impl FnMut(Candidate<T>) -> Candidate<U>) -> Survey<U> {
+        Survey {
+            candidates: self.candidates.into_iter().map(candidate).collect(),
+            groups: self.groups,
+            skipped: self.skipped,
             has_distinct_ids: self.has_distinct_ids,
-        })
+        }
     }
 }
 

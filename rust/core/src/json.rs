@@ -28,13 +28,11 @@ pub use cursor::{Span, TextSpan};
 pub use document::Scan;
 pub use error::{JsonError, Problem};
 pub use event::{CallSpan, Event, ResultSpan, TurnSpan};
-pub use names::{JsonName, Name};
+pub use names::Name;
 pub use recall::{Earlier, Recalled, recall};
 pub use resume::Leftover;
 pub use splice::{Splice, encode_text, replace_content};
-pub use text::{
-    JsonText, decode_text, decode_whole_chars, fingerprint_spans, measure_spans, text_of,
-};
+pub use text::{JsonText, decode_text, decode_whole_chars, measure_spans, text_of};
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,13 @@ mod fresh;
 mod met;
 mod planner;
 
+use std::hash::Hash;
+
 use crate::choose::{Budget, Built, Totals};
 use crate::collect::{Skipped, Survey};
 use crate::decision::{Decision, Recorded, Rule};
 use crate::fingerprint::Fingerprint;
 use crate::replacement::Outlook;
-use crate::text::Text;
 use crate::unit::Unit;
 use planner::Planner;
 
@@ -29,7 +30,7 @@ pub struct Options {
 /// Nothing is asked that is not needed, so that answers may be worked out when they are.
 pub trait Knowledge {
     /// Ids and names.
-    type Text: Text;
+    type Text: Clone + Eq + Hash;
     /// Replacements that were recorded.
     type Recorded: Recorded;
     /// Replacements that are built now.

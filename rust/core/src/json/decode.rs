@@ -14,19 +14,24 @@ mod machine {
     pub(super) const fn decode_blocks(_raw: &[u8], _room: &mut [u8]) -> (usize, usize) {
         (0, 0)
     }
+
+    pub(super) use super::plain_bytes;
 }
 
 /// Decoded at once where the machine can do that.
 const BLOCK_BYTES: usize = 64;
 
-/// Decoded text is hashed whenever so much of it has come together: it is still in the cache then.
+/// Decoded text is taken whenever so much of it has come together: it is still in the cache then.
 const PIECE_BYTES: usize = 1 << 12;
+
+/// Pieces of texts that are decoded in the same room: most are one piece, which is hashed at once.
+const ROOM_BYTES: usize = 1 << 14;
 
 /// Texts with fewer bytes are decoded at once, in less room.
 const SHORT_BYTES: usize = 1 << 9;
 
 /// Looked at together while text is decoded.
-const STEP_BYTES: usize = 16;
+const STEP_BYTES: usize = 32;
 
 /// What an escape of one letter stands for.
 #[inline]
@@ -48,9 +53,21 @@ const fn unescaped(letter: u8) -> u8 {
     BY_LETTER[letter as usize]
 }
 
-/// Whether [`decode_pieces`] gives the text as one piece.
-pub(super) const fn is_one_piece(raw: &[u8]) -> bool {
-    raw.len() < PIECE_BYTES - BLOCK_BYTES
+/// Room for many texts, one after the other: to make it ready takes as long as to decode a text.
+#[derive(Default)]
+pub(super) struct Room(Vec<u8>);
+
+impl Room {
+    /// Whether [`decode_pieces`](Self::decode_pieces) gives the text as one piece.
+    pub(super) const fn is_for_whole(raw: &[u8]) -> bool {
+        raw.len() < ROOM_BYTES - BLOCK_BYTES
+    }
+
+    /// Decodes piece by piece. A piece may end inside a character.
+    pub(super) fn decode_pieces(&mut self, raw: &[u8], take: impl FnMut(&[u8])) {
+        self.0.resize(ROOM_BYTES + BLOCK_BYTES, 0);
+        decode_in(&mut self.0, raw, take);
+    }
 }
 
 /// Decodes piece by piece. A piece may end inside a character.
@@ -92,51 +109,59 @@ fn decode_in(piece: &mut [u8], raw: &[u8], mut take: impl FnMut(&[u8])) {
         rest = &rest[read - padding..];
         size += written - padding;
     }
-    while let Some(step) = rest.first_chunk::<STEP_BYTES>() {
+    while !rest.is_empty() {
+        let mut padded = [b' '; STEP_BYTES];
+        let step = rest.first_chunk().unwrap_or_else(|| {
+            padded[..rest.len()].copy_from_slice(rest);
+            &padded
+        });
         // The whole step is copied, and what does not belong there is overwritten next: copies of
         // one length are faster than those of just enough.
         piece[size..size + STEP_BYTES].copy_from_slice(step);
-        let plain = plain_bytes(step);
+        let plain = machine::plain_bytes(step).min(rest.len());
         size += plain;
         rest = &rest[plain..];
         match rest {
-            _ if plain == STEP_BYTES => {}
-            [_, letter, behind @ ..] if *letter != b'u' => {
+            [b'\\', letter, behind @ ..] if *letter != b'u' => {
                 piece[size] = unescaped(*letter);
                 size += 1;
                 rest = behind;
             }
-            _ => {
-                let escape = unescape(rest.get(1..).unwrap_or_default());
+            [b'\\', escape @ ..] => {
+                let escape = unescape(escape);
                 piece[size..size + escape.size].copy_from_slice(&escape.bytes[..escape.size]);
                 size += escape.size;
                 rest = escape.rest;
             }
+            _ => {}
         }
         if size >= piece_bytes - STEP_BYTES {
             take(&piece[..size]);
             size = 0;
         }
     }
-    while let Some((&byte, behind)) = rest.split_first() {
-        if byte == b'\\' {
-            let escape = unescape(behind);
-            piece[size..size + escape.size].copy_from_slice(&escape.bytes[..escape.size]);
-            size += escape.size;
-            rest = escape.rest;
-        } else {
-            piece[size] = byte;
-            size += 1;
-            rest = behind;
-        }
-    }
     take(&piece[..size]);
 }
 
 /// How many bytes of a step, from the first on, are no backslash.
+#[cfg_attr(target_arch = "x86_64", cfg(test))]
 fn plain_bytes(step: &[u8; STEP_BYTES]) -> usize {
-    const ONES: u128 = u128::MAX / 0xFF;
-    let difference = u128::from_le_bytes(*step) ^ (ONES * u128::from(b'\\'));
+    let (parts, _) = step.as_chunks::<8>();
+    let mut plain = 0;
+    for part in parts {
+        let in_part = plain_in_part(*part);
+        plain += in_part;
+        if in_part < part.len() {
+            break;
+        }
+    }
+    plain
+}
+
+#[cfg_attr(target_arch = "x86_64", cfg(test))]
+const fn plain_in_part(part: [u8; 8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xFF;
+    let difference = u64::from_le_bytes(part) ^ (ONES * b'\\' as u64);
     // The lowest bit that is set is that of the first byte that is zero.
     let zeros = difference.wrapping_sub(ONES) & !difference & (ONES << 7);
     (zeros.trailing_zeros() / 8) as usize
@@ -259,7 +284,22 @@ mod tests {
             let raw = parts.concat();
             let mut decoded = Vec::new();
             decode_pieces(raw.as_bytes(), |piece| decoded.extend_from_slice(piece));
-            prop_assert_eq!(decoded, reference(raw.as_bytes()));
+            prop_assert_eq!(&decoded, &reference(raw.as_bytes()));
+            let mut pieces = Vec::new();
+            let mut room = Room::default();
+            room.decode_pieces(b"what stood there before", |_| {});
+            room.decode_pieces(raw.as_bytes(), |piece| pieces.push(piece.to_vec()));
+            prop_assert!(pieces.len() == 1 || !Room::is_for_whole(raw.as_bytes()));
+            prop_assert_eq!(pieces.concat(), decoded);
+        }
+
+        #[test]
+        fn a_step_is_plain_up_to_its_first_backslash(
+            bytes in prop::array::uniform32(prop::sample::select(b"\\\xDC\x5B\x5D\0a".as_slice())),
+        ) {
+            let first = bytes.iter().position(|&byte| byte == b'\\');
+            prop_assert_eq!(plain_bytes(&bytes), first.unwrap_or(STEP_BYTES));
+            prop_assert_eq!(machine::plain_bytes(&bytes), first.unwrap_or(STEP_BYTES));
         }
     }
 }

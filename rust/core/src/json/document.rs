@@ -4,9 +4,10 @@ use super::cursor::{Cursor, Shift, TextSpan};
 use super::element::Elements;
 use super::error::{Fault, JsonError, Problem};
 use super::event::{Event, ResultSpan};
-use super::names::Names;
+use super::names::{Name, Names};
 use super::pattern::Patterns;
 use super::resume::{self, Leftover};
+use super::text::JsonText;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -109,6 +110,12 @@ impl Scan {
     pub(super) fn reusing(mut self, reused_results: usize) -> Self {
         self.reused_results = reused_results;
         self
+    }
+
+    /// The text of a name of this scan.
+    #[must_use]
+    pub fn name_text<'a>(&self, name: Name, body: &'a [u8]) -> JsonText<'a> {
+        self.names.text(name, body)
     }
 
     /// The texts of a result.

@@ -80,6 +80,10 @@ impl Names {
         known.unwrap_or_else(|| self.spans.add(hash, span))
     }
 
+    pub(super) fn text<'a>(&self, name: Name, body: &'a [u8]) -> JsonText<'a> {
+        text_of(*self.spans.get(name.place()), body)
+    }
+
     pub(super) const fn len(&self) -> usize {
         self.spans.len()
     }
@@ -124,7 +128,7 @@ fn keyed_hash(text: &[u8]) -> u64 {
 
 /// A name as a key. Names of one scan are compared by their numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct JsonName<'a> {
+pub(super) struct JsonName<'a> {
     name: Name,
     names: &'a Names,
     body: &'a [u8],
@@ -139,10 +143,8 @@ impl<'a> JsonName<'a> {
         self.name
     }
 
-    /// The text itself.
-    #[must_use]
-    pub fn text(&self) -> JsonText<'a> {
-        text_of(*self.names.spans.get(self.name.place()), self.body)
+    fn text(&self) -> JsonText<'a> {
+        self.names.text(self.name, self.body)
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::document::Scan;
 use super::event::ResultSpan;
 use super::resume::Leftover;
-use super::text::fingerprint_spans;
+use super::text::SpanReader;
 use crate::fingerprint::Fingerprint;
 
 /// Results of the body before that were not taken over, with what is known about them.
@@ -36,10 +36,11 @@ pub struct Recalled {
 #[must_use]
 pub fn recall(scan: &Scan, body: &[u8], earlier: Option<Earlier<'_>>) -> Recalled {
     let results = &scan.results()[scan.reused_results()..];
-    let read = |result: &ResultSpan| fingerprint_spans(scan.texts_of(result), body);
+    let mut reader = SpanReader::default();
+    let mut read = |result: &ResultSpan| reader.fingerprint(scan.texts_of(result), body);
     let Some(earlier) = earlier else {
         return Recalled {
-            fingerprints: results.iter().map(read).collect(),
+            fingerprints: results.iter().map(&mut read).collect(),
             origins: Vec::new(),
         };
     };

@@ -48,11 +48,7 @@ const MEMBERS: [&str; 22] = [
 fn told(body: &str) -> Vec<String> {
     let bytes = body.as_bytes();
     let scan = Scan::of(bytes).unwrap();
-    let text = |name| {
-        names::JsonName::new(name, &scan.names, bytes)
-            .text()
-            .into_owned()
-    };
+    let text = |name| scan.name_text(name, bytes).into_owned();
     let events = scan.events().iter().filter_map(|event| match *event {
         Event::Call(call) => Some(format!(
             "call {:?} {:?} {}",
@@ -146,7 +142,7 @@ fn names_stand_in_the_messages_that_count() {
     let Some(Event::Call(call)) = scan.events().get(1) else {
         panic!("a call was expected");
     };
-    let name = JsonName::new(call.tool_name.unwrap(), &scan.names, body).text();
+    let name = scan.name_text(call.tool_name.unwrap(), body);
     assert_eq!(*name, *b"Bash");
 }
 
@@ -238,4 +234,45 @@ proptest! {
         let expected = serde_json::from_str::<Vec<&serde_json::value::RawValue>>(&body);
         prop_assert_eq!(accepts(body.as_bytes()), expected.is_ok(), "{}", body);
     }
+}
+
+#[test]
+fn exempt_tools_are_asked_for_anew() {
+    let call = |id: &str, tool: &str| {
+        format!(r#"{{"type":"tool_use","id":"{id}","name":"{tool}","input":{{}}}}"#)
+    };
+    let result = |id: &str, more: &str| {
+        format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"text"{more}}}"#)
+    };
+    let body = format!(
+        r#"[{{"role":"assistant","content":[{},{},{},{}]}},{{"role":"user","content":[{},{},{},{}]}}]"#,
+        call("1", "Bash"),
+        call("2", "Read"),
+        call("3", "Bash"),
+        call("4", "memory"),
+        result("1", ""),
+        result("2", ""),
+        result("3", r#","toolset_name":"a""#),
+        result("4", ""),
+    );
+    let body = body.as_bytes();
+    let scan = Scan::of(body).unwrap();
+    let fingerprints = recall(&scan, body, None).fingerprints;
+    let mut surveyed = survey(&scan, body, &fingerprints);
+    let mut exempting = |tools: &[&[u8]]| {
+        let mut asked = Vec::new();
+        let survey = surveyed.exempting(|name| {
+            let name = scan.name_text(name, body).into_owned();
+            asked.push(name.clone());
+            Ok::<_, ()>(tools.contains(&name.as_slice()))
+        });
+        let candidates = survey.unwrap().candidates().iter();
+        let exempt: Vec<bool> = candidates.map(|candidate| candidate.is_exempt).collect();
+        assert_eq!(asked, [b"Bash", b"Read"]);
+        exempt
+    };
+    assert_eq!(exempting(&[]), [false, false, true, true]);
+    assert_eq!(exempting(&[b"Bash"]), [true, false, true, true]);
+    assert_eq!(exempting(&[b"Read"]), [false, true, true, true]);
+    assert_eq!(exempting(&[]), [false, false, true, true]);
 }

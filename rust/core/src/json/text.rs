@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::cursor::TextSpan;
-use super::decode::{self, decode_pieces};
+use super::decode::{Room, decode_pieces};
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::size::count_chars;
 use crate::unit::{Measure, Unit};
@@ -62,34 +62,42 @@ pub fn decode_whole_chars<E>(
     taken.and_then(|()| take(&decoded))
 }
 
-/// Fingerprints the text that several strings of a body make when they are joined.
-#[must_use]
-pub fn fingerprint_spans(texts: &[TextSpan], body: &[u8]) -> Fingerprint {
-    if let [text] = texts
-        && !text.has_escapes()
-    {
-        let raw = text.span.of(body);
-        return Fingerprint::of(raw, count_chars(raw));
-    }
-    if let [text] = texts
-        && decode::is_one_piece(text.span.of(body))
-    {
-        let mut fingerprint = Fingerprint::of(&[], 0);
-        decode_pieces(text.span.of(body), |piece| {
-            fingerprint = Fingerprint::of(piece, count_chars(piece));
-        });
-        return fingerprint;
-    }
-    let mut fingerprinter = Fingerprinter::new();
-    for text in texts {
-        let raw = text.span.of(body);
-        if text.has_escapes() {
-            decode_pieces(raw, |piece| fingerprinter.push(piece, count_chars(piece)));
-        } else {
-            fingerprinter.push(raw, count_chars(raw));
+/// Fingerprints texts, one after the other.
+#[derive(Default)]
+pub(super) struct SpanReader(Room);
+
+impl SpanReader {
+    /// Fingerprints the text that several strings of a body make when they are joined.
+    pub(super) fn fingerprint(&mut self, texts: &[TextSpan], body: &[u8]) -> Fingerprint {
+        match texts {
+            [text] if !text.has_escapes() => {
+                let raw = text.span.of(body);
+                Fingerprint::of(raw, count_chars(raw))
+            }
+            [text] if Room::is_for_whole(text.span.of(body)) => {
+                let mut fingerprint = Fingerprint::of(&[], 0);
+                self.0.decode_pieces(text.span.of(body), |piece| {
+                    fingerprint = Fingerprint::of(piece, count_chars(piece));
+                });
+                fingerprint
+            }
+            _ => self.fingerprint_pieces(texts, body),
         }
     }
-    fingerprinter.finish()
+
+    fn fingerprint_pieces(&mut self, texts: &[TextSpan], body: &[u8]) -> Fingerprint {
+        let mut fingerprinter = Fingerprinter::new();
+        let mut push = |piece: &[u8]| fingerprinter.push(piece, count_chars(piece));
+        for text in texts {
+            let raw = text.span.of(body);
+            if text.has_escapes() {
+                self.0.decode_pieces(raw, &mut push);
+            } else {
+                push(raw);
+            }
+        }
+        fingerprinter.finish()
+    }
 }
 
 /// Measures the text that several strings of a body make when they are joined.

@@ -5,27 +5,34 @@
 //! the question whether this one has them.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_cmpeq_epi8_mask, _mm512_mask_blend_epi8, _mm512_maskz_compress_epi8,
-    _mm512_set1_epi8,
+    __m128i, __m512i, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8, _mm512_cmpeq_epi8_mask,
+    _mm512_mask_blend_epi8, _mm512_maskz_compress_epi8, _mm512_permutex2var_epi8, _mm512_set1_epi8,
 };
 use std::mem::transmute;
 
-use super::BLOCK_BYTES;
+use super::{BLOCK_BYTES, STEP_BYTES, unescaped};
 use crate::json::skip::escaped;
 
-/// Letters of escapes with what they stand for; quote, backslash and slash stand for themselves.
-const LETTERS: [(u8, u8); 5] = [
-    (b'n', b'\n'),
-    (b't', b'\t'),
-    (b'r', b'\r'),
-    (b'b', 0x08),
-    (b'f', 0x0C),
-];
+/// What the letters of escapes stand for; each is ASCII.
+const BY_LETTER: [[u8; BLOCK_BYTES]; 2] = {
+    let mut table = [[0; BLOCK_BYTES]; 2];
+    let mut letter = 0_u8;
+    while letter.is_ascii() {
+        let place = letter as usize;
+        table[place / BLOCK_BYTES][place % BLOCK_BYTES] = unescaped(letter);
+        letter += 1;
+    }
+    table
+};
+
+/// The bytes of a vector that every machine of this kind has.
+const HALF_BYTES: usize = STEP_BYTES / 2;
 
 /// Whether this machine decodes blocks.
 pub(super) fn has_blocks() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512vbmi2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("popcnt")
@@ -46,7 +53,7 @@ pub(super) fn decode_blocks(raw: &[u8], room: &mut [u8]) -> (usize, usize) {
     }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,popcnt")]
 fn decode_by_avx512(raw: &[u8], room: &mut [u8]) -> (usize, usize) {
     let (blocks, _) = raw.as_chunks();
     let (mut read, mut written) = (0, 0);
@@ -86,30 +93,49 @@ struct Decoded {
 
 /// Decodes a block; its first byte stands behind a backslash if `is_cut` is 1.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,popcnt")]
 #[expect(unsafe_code, reason = "bytes as a vector of the same size")]
 fn decode_block(block: &[u8; BLOCK_BYTES], is_cut: &mut u64) -> Decoded {
     let same =
         |bytes, byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()));
-    // SAFETY: both are 64 bytes, of which every value is valid.
-    let raw = unsafe { transmute::<[u8; BLOCK_BYTES], __m512i>(*block) };
+    // SAFETY: all are 64 bytes, of which every value is valid.
+    let [raw, low, high] = [*block, BY_LETTER[0], BY_LETTER[1]]
+        .map(|bytes| unsafe { transmute::<[u8; BLOCK_BYTES], __m512i>(bytes) });
     let backslash = same(raw, b'\\');
     let letters = escaped(backslash, is_cut);
-    let mut bytes = raw;
-    let mut left = letters & !backslash & !same(raw, b'"');
-    for (letter, byte) in LETTERS {
-        if left == 0 {
-            break;
-        }
-        let found = left & same(raw, letter);
-        bytes = _mm512_mask_blend_epi8(found, bytes, _mm512_set1_epi8(byte.cast_signed()));
-        left &= !found;
-    }
+    // All at once: which letters there are cannot be foreseen.
+    let unescaped = _mm512_permutex2var_epi8(low, raw, high);
     Decoded {
-        bytes,
+        bytes: _mm512_mask_blend_epi8(letters, raw, unescaped),
         kept: !(backslash & !letters),
-        points: left & same(raw, b'u'),
+        points: letters & same(raw, b'u'),
     }
+}
+
+/// How many bytes of a step, from the first on, are no backslash.
+#[inline]
+pub(super) fn plain_bytes(step: &[u8; STEP_BYTES]) -> usize {
+    let (halves, _) = step.as_chunks();
+    let mut backslashes = 1 << STEP_BYTES;
+    for (half, bytes) in halves.iter().enumerate() {
+        backslashes |= backslashes_of(bytes) << (half * HALF_BYTES);
+    }
+    backslashes.trailing_zeros() as usize
+}
+
+/// One bit for each byte that is a backslash, by what every machine of this kind has.
+#[inline]
+#[expect(
+    unsafe_code,
+    reason = "bytes as a vector of the same size, and basic instructions"
+)]
+fn backslashes_of(bytes: &[u8; HALF_BYTES]) -> u64 {
+    // SAFETY: both are 16 bytes, of which every value is valid; every x86-64 has SSE2.
+    let same = unsafe {
+        let bytes = transmute::<[u8; HALF_BYTES], __m128i>(*bytes);
+        _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\'.cast_signed())))
+    };
+    same.cast_unsigned().into()
 }
 
 #[inline]
