@@ -37,11 +37,17 @@ BODY_PHASES: Final = ("first", "scan", "repeat")
 TAKEN: Final = "taken"
 # The first pass of a whole session that keeps everything and records nothing.
 SESSION: Final = "session"
+# The same in a session that records what it keeps.
+RECORDED: Final = "record"
 SESSION_WORKLOAD: Final = "200 turns of 5 x 1,000"
 # What a turn of an `append_only` session costs grows with the messages before it: by how much is
 # the difference between two lengths.
 TURN: Final = "turn"
 HISTORIES: Final = (1_000, 20_000)
+# The next turn of a session with records, which appends one, however many results are new.
+RECORDED_TURN: Final = "recorded turn"
+NEW_RESULTS: Final = (1, 5)
+TURNS_BEFORE: Final = 60
 # By then CPython has specialised what every turn runs, as in any session that lasts.
 WARM_UP_TURNS: Final = 30
 TURNS: Final = 20
@@ -67,6 +73,7 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("200 turns of 5 x 1,000", "repeat"): 428,
     ("200 turns of 5 x 1,000", "taken"): 6_350,
     ("200 turns of 5 x 1,000", "session"): 4_200,
+    ("200 turns of 5 x 1,000", "record"): 6_650,
     ("body of 10 x 4,000", "first"): 4.75,
     ("body of 10 x 4,000", "scan"): 1.58,
     ("body of 10 x 4,000", "repeat"): 0.175,
@@ -76,6 +83,9 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
 }
 MOST_FOR_A_TURN: Final = 77_500
 MOST_FOR_A_MESSAGE: Final = 2.34
+# With what 60 turns before them take in a session with a verified history.
+MOST_FOR_A_RECORDED_TURN: Final = 539_000
+MOST_FOR_A_RECORDED_RESULT: Final = 48_000
 
 
 @dataclass(frozen=True)
@@ -171,8 +181,10 @@ def main() -> int:
         core, workload, phase, calls = arguments.child
         if phase == TURN:
             _take_turns(int(workload), int(calls))
-        elif phase == SESSION:
-            _take_first_pass()
+        elif phase in {SESSION, RECORDED}:
+            _take_first_pass(is_recorded=phase == RECORDED)
+        elif phase == RECORDED_TURN:
+            _take_recorded_turns(int(workload), int(calls))
         else:
             _run("python" if core == "python" else "native", workload, phase, int(calls))
         return 0
@@ -181,7 +193,7 @@ def main() -> int:
     for measurement in _measurements(with_pure=arguments.pure):
         _show(str(measurement))
         is_within &= measurement.is_within
-    return 0 if is_within & _is_turn_within() else 1
+    return 0 if is_within & _is_turn_within() & _is_recorded_turn_within() else 1
 
 
 def _is_turn_within() -> bool:
@@ -192,6 +204,22 @@ def _is_turn_within() -> bool:
     _show(f"next turn, append_only: {for_a_turn:,.0f} (at most {MOST_FOR_A_TURN:,})")
     _show(f"and for each message before it: {for_a_message:.2f} (at most {MOST_FOR_A_MESSAGE})")
     return for_a_turn <= MOST_FOR_A_TURN and for_a_message <= MOST_FOR_A_MESSAGE
+
+
+def _is_recorded_turn_within() -> bool:
+    """Show what the next turn of a session with records takes, and hold it to the bounds."""
+    fewer, more = (
+        _marked("native", str(results), RECORDED_TURN, TURNS) / TURNS for results in NEW_RESULTS
+    )
+    for_a_result = (more - fewer) / (NEW_RESULTS[1] - NEW_RESULTS[0])
+    for_a_turn = fewer - for_a_result * NEW_RESULTS[0]
+    at_most = f"(at most {MOST_FOR_A_RECORDED_TURN:,})"
+    _show(f"next turn after {TURNS_BEFORE}, recorded: {for_a_turn:,.0f} {at_most}")
+    _show(
+        f"and for each result a turn: {for_a_result:,.0f} (at most {MOST_FOR_A_RECORDED_RESULT:,})"
+    )
+    is_turn_within = for_a_turn <= MOST_FOR_A_RECORDED_TURN
+    return is_turn_within and for_a_result <= MOST_FOR_A_RECORDED_RESULT
 
 
 def _show(line: str) -> None:
@@ -206,8 +234,9 @@ def _measurements(*, with_pure: bool) -> Iterator[Measurement]:
             if with_pure:
                 pure = _for_each("python", workload, phase)
             yield Measurement(workload.name, phase, native, pure)
-    native = _marked("native", SESSION_WORKLOAD, SESSION, 1) / _workload(SESSION_WORKLOAD).units
-    yield Measurement(SESSION_WORKLOAD, SESSION, native, None)
+    for phase in (SESSION, RECORDED):
+        native = _marked("native", SESSION_WORKLOAD, phase, 1) / _workload(SESSION_WORKLOAD).units
+        yield Measurement(SESSION_WORKLOAD, phase, native, None)
 
 
 def _workload(name: str) -> Workload | BodyWorkload:
@@ -277,15 +306,15 @@ def _run(core: CoreName, workload_name: str, phase: str, calls: int) -> None:
         work()
 
 
-def _take_first_pass() -> None:
+def _take_first_pass(*, is_recorded: bool) -> None:
     """Enforce a conversation in a session that has not met it, in the child process."""
     warm_up = turns(WARM_UP_TURNS, 5, 1_000)
     messages = next(item for item in WORKLOADS if item.name == SESSION_WORKLOAD).messages()
     with tempfile.TemporaryDirectory() as root:
         # As a host that has had other sessions: they share what the process finds out once.
         for length in range(2, len(warm_up), 2):
-            Session.open(root, f"warm-up-{length}", ephemeral=True).enforce(warm_up[:length])
-        session = Session.open(root, "session", ephemeral=True)
+            _open(root, f"warm-up-{length}", is_recorded=is_recorded).enforce(warm_up[:length])
+        session = _open(root, "session", is_recorded=is_recorded)
         gc.collect()
         gc.disable()
         os.getppid()
@@ -293,6 +322,28 @@ def _take_first_pass() -> None:
         os.getppid()
         if output is not messages:
             raise AssertionError("a result was replaced")
+
+
+def _open(root: str, name: str, *, is_recorded: bool) -> Session:
+    """Open a session that waits for no disk."""
+    return Session.open(root, name, ephemeral=not is_recorded, durability="process")
+
+
+def _take_recorded_turns(new_results: int, count: int) -> None:
+    """Take turns of a session with records, in the child process; each keeps new results."""
+    every = turns(TURNS_BEFORE + count, new_results, 1_000)
+    before = 2 * TURNS_BEFORE
+    with tempfile.TemporaryDirectory() as root:
+        session = _open(root, "turns", is_recorded=True)
+        for length in range(2, before + 1, 2):
+            session.enforce(every[:length])
+        lists = [every[:length] for length in range(before + 2, len(every) + 1, 2)]
+        gc.collect()
+        gc.disable()
+        os.getppid()
+        for messages in lists:
+            session.enforce(messages)
+        os.getppid()
 
 
 def _take_turns(history_messages: int, count: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolbudget.errors import TranscriptError
 from toolbudget.storage._explained import explained, reason_of_failure
+from toolbudget.storage._files import is_surely_missing
 from toolbudget.storage._log_owner import Owner
 from toolbudget.storage.line_reader import MAX_LINE_BYTES, read_exactly
 
@@ -46,6 +47,10 @@ class LockedFile:
             TranscriptError: It cannot be read.
         """
         return self._log_file.owner_of(self.handle)
+
+    def has_surely_no(self, path: str) -> bool:
+        """Tell that nothing stands at a path below the file's directory; ``False`` says nothing."""
+        return is_surely_missing(self._files, path, parent=self._directory)
 
     def append(self, line: bytes, *, header: bytes, sync: bool) -> tuple[int, bytes]:
         """Append one line in a single write, on a line of its own, behind a header if it is first.

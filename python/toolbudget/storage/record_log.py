@@ -78,6 +78,9 @@ class RecordLog:
             transcript = directory.with_name(f"{directory.name}.jsonl")
         else:
             transcript = directory / "subagents" / f"agent-{session_name(agent_id)}.jsonl"
+        # As seen from the transcript's directory; a sub-agent's is another one.
+        below = None if agent_id is not None else f"{directory.name}/{_SIDECAR_NAME}"
+        self._sidecar_below_transcript = below
         self._files = files
         self._force_sidecar = force_sidecar
         self._mutex = threading.Lock()
@@ -189,7 +192,7 @@ class RecordLog:
         for _ in range(_MAX_LOCK_TRIES):
             transcript = self._lock_transcript(holding)
             sidecar = None
-            if transcript is None or self._force_sidecar or sidecar_file.identity() is not None:
+            if self._needs_sidecar(transcript):
                 sidecar = sidecar_file.lock(holding)
             if transcript is not None or transcript_file.owner() is not Owner.US:
                 return LockedLog(
@@ -198,6 +201,14 @@ class RecordLog:
             # Somebody has just begun the transcript, and does not know of the sidecar.
             holding.release()
         raise TranscriptError(f"transcript keeps changing hands: {transcript_file.path}")
+
+    def _needs_sidecar(self, transcript: LockedFile | None) -> bool:
+        if transcript is None or self._force_sidecar:
+            return True
+        path = self._sidecar_below_transcript
+        if path is not None and transcript.has_surely_no(path):
+            return False
+        return self._both.sidecar.log_file.identity() is not None
 
     def _lock_transcript(self, holding: Holding) -> LockedFile | None:
         log_file = self._both.transcript.log_file
