@@ -68,7 +68,7 @@ impl FingerprintCache {
         // Plain texts and what belongs to them refer to nothing; a subclass may.
         for entry in entries.filter(|entry| entry.may_refer) {
             visit.call(&entry.first)?;
-            for object in &entry.others {
+            for object in entry.others() {
                 visit.call(object)?;
             }
         }
@@ -203,8 +203,14 @@ impl Memory {
     }
 
     /// The entry of a text; a new one is hashed only if it may be another one later.
+    #[inline]
     pub(crate) fn entry_of(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
-        let index = match self.find(texts.objects()) {
+        // A first pass looks for none.
+        let found = match self.before {
+            0 => None,
+            _ => self.find(texts.objects()),
+        };
+        let index = match found {
             Some(index) => index,
             None => self.add(py, texts)?,
         };
@@ -249,6 +255,7 @@ impl Memory {
         self.expected = 0;
     }
 
+    #[inline]
     fn add(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
         let is_framed = text::is_framed(py, texts.parts())?;
         let entry = match texts {

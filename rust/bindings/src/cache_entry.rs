@@ -9,7 +9,8 @@ use toolbudget_core::{Decision, Fingerprint, Unit};
 /// One text: the objects that it comes from, kept alive so that their addresses stay their own.
 pub(crate) struct Entry {
     pub(crate) first: Py<PyAny>,
-    pub(crate) others: Box<[Py<PyAny>]>,
+    /// Where the text comes from several objects.
+    pub(crate) others: Option<Box<[Py<PyAny>]>>,
     pub(crate) may_refer: bool,
     pub(crate) call: u64,
     /// Whether a message holds it that calls need not meet any more.
@@ -36,7 +37,7 @@ impl Entry {
     pub(crate) fn of_plain(text: &Bound<'_, PyString>, is_framed: bool) -> Self {
         Self {
             first: text.clone().into_any().unbind(),
-            others: Box::default(),
+            others: None,
             may_refer: false,
             call: 0,
             is_past: false,
@@ -54,10 +55,11 @@ impl Entry {
         fingerprint: Fingerprint,
         is_framed: bool,
     ) -> Option<Self> {
-        let mut owned = objects.iter().map(|object| object.clone().unbind());
+        let (first, others) = objects.split_first()?;
+        let others = others.iter().map(|object| object.clone().unbind());
         Some(Self {
-            first: owned.next()?,
-            others: owned.collect(),
+            first: first.clone().unbind(),
+            others: (others.len() > 0).then(|| others.collect()),
             may_refer: !objects
                 .iter()
                 .all(PyAnyMethods::is_exact_instance_of::<PyString>),
@@ -73,8 +75,13 @@ impl Entry {
 
     pub(crate) fn objects(&self) -> impl Iterator<Item = usize> {
         iter::once(&self.first)
-            .chain(&self.others)
+            .chain(self.others())
             .map(|object| object.as_ptr() as usize)
+    }
+
+    /// All but the first one.
+    pub(crate) fn others(&self) -> &[Py<PyAny>] {
+        self.others.as_deref().unwrap_or_default()
     }
 
     /// Whether it is about these very objects.
@@ -82,10 +89,10 @@ impl Entry {
         let Some((first, others)) = objects.split_first() else {
             return false;
         };
+        let own_others = self.others();
         self.first.is(first)
-            && self.others.len() == others.len()
-            && self
-                .others
+            && own_others.len() == others.len()
+            && own_others
                 .iter()
                 .zip(others)
                 .all(|(own, other)| own.is(other))

@@ -20,8 +20,18 @@ use crate::{error, number, styles, text};
 /// A fresh result to be replaced, with all that its object is made of.
 pub(crate) struct ChoiceParts {
     pub(crate) fingerprint: LateFingerprint,
-    /// Where it stands in its group; there is one at least.
+    /// Where it stands first in its group.
     pub(crate) first: OwnCandidate,
+    pub(crate) preview_bytes: i128,
+    pub(crate) group: usize,
+    /// Apart, because most choices do without.
+    pub(crate) more: Option<Box<MoreParts>>,
+}
+
+/// What does not follow from a choice's result and the size of its preview.
+#[derive(Default)]
+pub(crate) struct MoreParts {
+    /// Where else it stands in its group.
     pub(crate) later: Vec<OwnCandidate>,
     /// The texts to store, if they are others than those of the result itself.
     pub(crate) redacted: Option<Vec<Py<PyString>>>,
@@ -29,12 +39,10 @@ pub(crate) struct ChoiceParts {
     pub(crate) size_bytes: Option<usize>,
     /// `None` if it is that of a plain text which is named after its id.
     pub(crate) path: Option<Py<PyAny>>,
-    pub(crate) preview_bytes: i128,
     /// In WTF-8; `None` if it is written when it is looked at.
     pub(crate) replacement: Option<Vec<u8>>,
-    pub(crate) group: usize,
     /// The preview, if it is another one than the beginning of the text.
-    pub(crate) shown: Option<Box<Shown>>,
+    pub(crate) shown: Option<Shown>,
     pub(crate) followers: Vec<(OwnCandidate, usize)>,
 }
 
@@ -82,12 +90,13 @@ impl Choices {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         for choice in &self.parts {
-            let followers = choice.followers.iter().map(|(candidate, _)| candidate);
-            let occurrences = std::iter::once(&choice.first).chain(&choice.later);
-            for candidate in occurrences.chain(followers) {
+            choice.first.visit(&visit)?;
+            let Some(more) = &choice.more else { continue };
+            let followers = more.followers.iter().map(|(candidate, _)| candidate);
+            for candidate in more.later.iter().chain(followers) {
                 candidate.visit(&visit)?;
             }
-            visit.call(&choice.path)?;
+            visit.call(&more.path)?;
         }
         match self.made.try_lock() {
             Ok(made) => visit.call(&*made),
@@ -136,6 +145,16 @@ impl Choices {
 }
 
 impl ChoiceParts {
+    fn more(&self) -> Option<&MoreParts> {
+        self.more.as_deref()
+    }
+
+    /// Where it stands in its group.
+    fn occurrences(&self) -> impl Iterator<Item = &OwnCandidate> {
+        let later = self.more().map_or(&[][..], |more| &more.later);
+        std::iter::once(&self.first).chain(later)
+    }
+
     fn to_object<'py>(
         &self,
         choices: &Choices,
@@ -145,11 +164,11 @@ impl ChoiceParts {
         let totals = choices.totals.bind(py);
         let classes = Classes::get(py)?;
         let occurrences = PyList::empty(py);
-        for candidate in std::iter::once(&self.first).chain(&self.later) {
+        for candidate in self.occurrences() {
             occurrences.append(candidate.to_object(py)?)?;
         }
         let followers = PyList::empty(py);
-        for (candidate, group) in &self.followers {
+        for (candidate, group) in self.more().map_or(&[][..], |more| &more.followers) {
             let group = totals.get().object(py, *group)?;
             followers.append((candidate.to_object(py)?, group))?;
         }
@@ -166,14 +185,14 @@ impl ChoiceParts {
             number::to_python(py, self.preview_bytes)?,
             replacement.into_any(),
             totals.get().object(py, self.group)?,
-            styles::optional(py, self.shown.as_deref())?,
+            styles::optional(py, self.more().and_then(|more| more.shown.as_ref()))?,
             followers.into_any(),
         ];
         classes.choice.make(py, values)
     }
 
     fn path<'py>(&self, wording: &Wording, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.path {
+        match self.more().and_then(|more| more.path.as_ref()) {
             Some(path) => Ok(path.bind(py).clone()),
             None => Ok(wording.path(self.first.tool_use_id.bind(py))?.into_any()),
         }
@@ -185,7 +204,8 @@ impl ChoiceParts {
         path: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyString>> {
         let py = path.py();
-        match (&self.replacement, self.first.parts()) {
+        let written = self.more().and_then(|more| more.replacement.as_ref());
+        match (written, self.first.parts()) {
             (Some(written), _) => text::from_wtf8(py, written),
             (None, [text]) => wording.replacement(text.bind(py), path.cast()?, self.preview_bytes),
             (None, _) => Err(error::internal(py, "nothing to write a replacement of")),
@@ -199,10 +219,10 @@ impl ChoiceParts {
         window_chars: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = occurrences.py();
-        let parts = self.redacted.as_deref();
+        let parts = self.more().and_then(|more| more.redacted.as_deref());
         let parts = parts.unwrap_or_else(|| self.first.parts()).iter();
         let parts: Vec<Bound<'py, PyString>> = parts.map(|part| part.bind(py).clone()).collect();
-        let size_bytes = match self.size_bytes {
+        let size_bytes = match self.more().and_then(|more| more.size_bytes) {
             Some(size_bytes) => size_bytes,
             None => text::joined_utf8_length(&parts)?,
         };

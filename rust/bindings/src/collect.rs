@@ -68,7 +68,7 @@ impl<'py> Collected<'py> {
         py: Python<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let candidates = PyList::empty(py);
-        for &index in &group.candidates {
+        for index in group.candidates.iter() {
             candidates.append(self.candidate(index).to_object(py)?)?;
         }
         let values = [

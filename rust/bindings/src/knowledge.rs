@@ -3,7 +3,7 @@
 use std::slice;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::PyList;
 use toolbudget_core::{Decision, Fingerprint, Frame, Knowledge, Outlook, Unit};
 
 use crate::cache::Memory;
@@ -15,7 +15,7 @@ use crate::late_replacement::{LateReplacement, Wording};
 use crate::options::{Callbacks, PlanOptions, window_chars};
 use crate::paths::plain_name;
 use crate::plan_items::PlanItem;
-use crate::prepared::{Asked, Prepared, Source, outlook_of};
+use crate::prepared::{Asked, Prepared, Taken, outlook_of};
 use crate::raw;
 use crate::text::{self, PyText};
 use crate::texts::Texts;
@@ -37,6 +37,9 @@ pub(crate) struct PyKnowledge<'a, 'py> {
     /// Characters around an id in the path of a plain text that is named after it, if no more than
     /// that is needed to tell the size of a replacement without a preview.
     around_id_chars: Option<u64>,
+    /// By candidate: characters of its replacement without a preview, if they were told from the
+    /// sizes alone, else 0; made with the first one.
+    bare: Vec<u32>,
     memory: &'a mut Memory,
     /// Entries of the memory by candidate; [`UNKNOWN`] until they are asked for.
     entries: Vec<u32>,
@@ -68,6 +71,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
             knows_nothing: known.is_nothing(),
             may_write_later,
             around_id_chars: callbacks.around_id_chars().filter(|_| may_write_later),
+            bare: Vec::new(),
             memory,
             entries: vec![UNKNOWN; collected.places.len()],
             prepared: Vec::new(),
@@ -135,10 +139,7 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     }
 
     /// What a replacement was built from, and the redacted texts; each is given once.
-    pub(crate) fn take_source(
-        &mut self,
-        candidate: usize,
-    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Box<Source<'py>>)> {
+    pub(crate) fn take_source(&mut self, candidate: usize) -> Option<Taken<'py>> {
         let position = *self.prepared_at.get(candidate)? as usize;
         self.prepared.get_mut(position)?.take_source()
     }
@@ -172,6 +173,26 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
         &mut self.prepared[position]
     }
 
+    /// What was decided about a candidate, if anything was.
+    fn recorded(&mut self, candidate: usize) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
+        if self.known.is_undecided() {
+            return Ok(None);
+        }
+        let entry = self.entry(candidate)?;
+        let tool_use_id = self.tool_use_id(candidate);
+        if let Some(decision) = self.memory.decision(entry, tool_use_id) {
+            return Ok(Some(decision));
+        }
+        let (py, memory) = (self.py, &mut *self.memory);
+        let decision = self
+            .known
+            .decision(self.classes, tool_use_id, || memory.fingerprint(py, entry))?;
+        if let Some(decision) = &decision {
+            self.memory.remember(entry, tool_use_id, decision);
+        }
+        Ok(decision)
+    }
+
     /// What the replacements of this call have in common.
     pub(crate) fn wording(&self) -> Wording {
         Wording::of(self.callbacks)
@@ -187,19 +208,28 @@ impl<'a, 'py> PyKnowledge<'a, 'py> {
     }
 
     /// Characters of a replacement without a preview, if they follow from the id and the text's size.
-    fn bare_chars(&self, candidate: usize, preview_bytes: i128) -> PyResult<Option<u64>> {
+    fn bare_chars(&mut self, candidate: usize, preview_bytes: i128) -> PyResult<Option<u64>> {
         let (Some(around_chars), true) = (self.around_id_chars, preview_bytes <= 0) else {
             return Ok(None);
         };
+        // It is measured to choose it, and then built.
+        if let Some(&known) = self.bare.get(candidate)
+            && known != 0
+        {
+            return Ok(Some(known.into()));
+        }
         let Some(text) = self.later_text(candidate) else {
             return Ok(None);
         };
-        let name = plain_name(self.tool_use_id(candidate))?;
-        Ok(
-            name.map(|name| {
-                Frame::bare_chars(text.len() as i128, around_chars + name.len() as u64)
-            }),
-        )
+        let Some(name) = plain_name(self.tool_use_id(candidate))? else {
+            return Ok(None);
+        };
+        let chars = Frame::bare_chars(text.len() as i128, around_chars + name.len() as u64);
+        if self.bare.is_empty() {
+            self.bare.resize(self.collected.places.len(), 0);
+        }
+        self.bare[candidate] = u32::try_from(chars).unwrap_or_default();
+        Ok(Some(chars))
     }
 
     /// Of how many characters of a text previews are cut.
@@ -246,23 +276,12 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         Ok(is_kept)
     }
 
+    #[inline]
     fn earlier(&mut self, candidate: usize) -> PyResult<Option<Decision<PyReplacement<'py>>>> {
-        if self.knows_nothing || self.known.is_undecided() {
+        if self.knows_nothing {
             return Ok(None);
         }
-        let entry = self.entry(candidate)?;
-        let tool_use_id = self.tool_use_id(candidate);
-        if let Some(decision) = self.memory.decision(entry, tool_use_id) {
-            return Ok(Some(decision));
-        }
-        let (py, memory) = (self.py, &mut *self.memory);
-        let decision = self
-            .known
-            .decision(self.classes, tool_use_id, || memory.fingerprint(py, entry))?;
-        if let Some(decision) = &decision {
-            self.memory.remember(entry, tool_use_id, decision);
-        }
-        Ok(decision)
+        self.recorded(candidate)
     }
 
     fn unapplied(&mut self, candidate: usize) -> PyResult<Option<PyReplacement<'py>>> {

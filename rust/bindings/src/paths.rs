@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::raw;
 use crate::text::{self, PyText, Wtf8};
 
 /// An id with more characters is no file name.
@@ -41,7 +42,11 @@ pub(crate) fn plain_path<'py>(
 
 /// The bytes of an id that is surely its own file name.
 pub(crate) fn plain_name<'a>(tool_use_id: &'a PyText<'_>) -> PyResult<Option<&'a [u8]>> {
-    let name = text::ascii_bytes(tool_use_id.as_object())?;
+    let tool_use_id = tool_use_id.as_object();
+    let name = match raw::known_ascii(tool_use_id) {
+        Some(name) => Some(name),
+        None => text::ascii_bytes(tool_use_id)?,
+    };
     Ok(name.filter(|name| is_surely_plain(name)))
 }
 

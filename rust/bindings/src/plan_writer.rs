@@ -8,7 +8,7 @@ use pyo3::types::PyList;
 use toolbudget_core::Choice;
 
 use crate::cache::FingerprintCache;
-use crate::choices::{ChoiceParts, Choices};
+use crate::choices::{ChoiceParts, Choices, MoreParts};
 use crate::classes::Classes;
 use crate::collect::{Collected, counter};
 use crate::error;
@@ -89,32 +89,47 @@ impl<'a, 'py> Writer<'a, 'py> {
         groups_before: usize,
     ) -> PyResult<ChoiceParts> {
         let first = choice.first;
+        Ok(ChoiceParts {
+            fingerprint: knowledge.late_fingerprint(first)?,
+            first: self.collected.candidate(first),
+            preview_bytes: choice.preview_bytes,
+            group: groups_before + choice.group,
+            more: self.more(choice, knowledge, groups_before)?,
+        })
+    }
+
+    /// What a choice has more than most.
+    fn more(
+        &self,
+        choice: Choice<LateReplacement>,
+        knowledge: &mut PyKnowledge<'_, 'py>,
+        groups_before: usize,
+    ) -> PyResult<Option<Box<MoreParts>>> {
+        let source = knowledge.take_source(choice.first);
+        let replacement = choice.replacement.text;
+        if source.is_none() && replacement.is_some() {
+            return Err(error::internal(self.py, "a choice was never built"));
+        }
+        if source.is_none() && choice.later.is_empty() && choice.followers.is_empty() {
+            return Ok(None);
+        }
         let own = |&index: &usize| self.collected.candidate(index);
         let followers = choice.followers.iter();
-        let mut parts = ChoiceParts {
-            fingerprint: knowledge.late_fingerprint(first)?,
-            first: own(&first),
+        let mut more = MoreParts {
             later: choice.later.iter().map(own).collect(),
-            redacted: None,
-            size_bytes: None,
-            path: None,
-            preview_bytes: choice.preview_bytes,
-            replacement: choice.replacement.text,
-            group: groups_before + choice.group,
-            shown: None,
+            replacement,
             followers: followers
                 .map(|(index, group)| (own(index), groups_before + *group))
                 .collect(),
+            ..MoreParts::default()
         };
-        if let Some((redacted, source)) = knowledge.take_source(first) {
-            parts.redacted = redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect());
-            parts.size_bytes = Some(source.size_bytes);
-            parts.shown = source.shown_at(parts.preview_bytes).cloned().map(Box::new);
-            parts.path = Some(source.path.unbind());
-        } else if parts.replacement.is_some() {
-            return Err(error::internal(self.py, "a choice was never built"));
+        if let Some((redacted, source)) = source {
+            more.redacted = redacted.map(|texts| texts.into_iter().map(Bound::unbind).collect());
+            more.size_bytes = Some(source.size_bytes);
+            more.shown = source.shown_at(choice.preview_bytes).cloned();
+            more.path = Some(source.path.unbind());
         }
-        Ok(parts)
+        Ok(Some(Box::new(more)))
     }
 
     fn adoption(

@@ -18,6 +18,9 @@ pub(crate) struct Prepared<'py> {
     source: Option<Box<Source<'py>>>,
 }
 
+/// The redacted texts, if there are any, and what a replacement was built of.
+pub(crate) type Taken<'py> = (Option<Vec<Bound<'py, PyString>>>, Box<Source<'py>>);
+
 /// What its replacement says, found out when the first one is measured.
 pub(crate) struct Source<'py> {
     pub(crate) path: Bound<'py, PyAny>,
@@ -74,9 +77,7 @@ impl<'py> Prepared<'py> {
     }
 
     /// The redacted texts, and what was found out to build a replacement; `None` if none was built.
-    pub(crate) fn take_source(
-        &mut self,
-    ) -> Option<(Option<Vec<Bound<'py, PyString>>>, Box<Source<'py>>)> {
+    pub(crate) fn take_source(&mut self) -> Option<Taken<'py>> {
         let source = self.source.take()?;
         Some((self.redacted.take(), source))
     }

@@ -3,18 +3,19 @@
 //! What a message looks like is its reader's business. It tells a [`Collector`] what it meets, in
 //! order, and gets a [`Survey`] of it.
 
-use std::mem;
-
 use crate::calls::{Call, CallBook};
 use crate::group::{Chain, ChainIndex, Grouper};
 use crate::hash::KeyMap;
 use crate::text::Text;
+use answered::Answered;
+
+mod answered;
+mod members;
+
+pub use members::Members;
 
 /// Its results are reads that the model asked for.
 pub(crate) const MEMORY_TOOL: &str = "memory";
-
-/// Most groups hold no more results.
-const USUAL_RESULTS: usize = 8;
 
 /// Why a result is no candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,7 @@ pub struct Candidate<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
     /// Which they are, as indices into the candidates of the survey.
-    pub candidates: Vec<usize>,
+    pub candidates: Members,
     /// Whether an assistant message that starts a later group of its chain follows.
     pub is_followed: bool,
 }
@@ -185,7 +186,7 @@ impl<T> Survey<T> {
 /// });
 /// let survey = collector.finish(|name| Ok::<_, ()>(name == "Read"))?;
 /// assert_eq!(survey.candidates()[0].tool_name.as_deref(), Some("Bash"));
-/// assert_eq!(survey.groups()[0].candidates, [0]);
+/// assert_eq!(survey.groups()[0].candidates.iter().collect::<Vec<_>>(), [0]);
 /// # Ok::<(), ()>(())
 /// ```
 #[derive(Debug)]
@@ -261,7 +262,7 @@ impl<T: Text> Collector<T> {
         let group = self.grouper.group_of(self.chain);
         if group == self.groups.len() {
             self.groups.push(Group {
-                candidates: Vec::with_capacity(USUAL_RESULTS),
+                candidates: Members::default(),
                 is_followed: false,
             });
         }
@@ -322,31 +323,6 @@ impl<T: Text> Collector<T> {
             skipped: self.skipped,
             has_distinct_ids: answered.is_each_once,
         })
-    }
-}
-
-/// Which calls have a result, to tell without another table that all results have ids of their own:
-/// calls of one chain do.
-struct Answered {
-    has_result: Vec<bool>,
-    chain: Option<ChainIndex>,
-    is_each_once: bool,
-}
-
-impl Answered {
-    fn of<T: Text>(calls: &CallBook<T>) -> Self {
-        Self {
-            has_result: vec![false; calls.len()],
-            chain: None,
-            is_each_once: true,
-        }
-    }
-
-    /// Takes note of a result and the place of its call.
-    fn add(&mut self, chain: ChainIndex, call: Option<usize>) {
-        let has_result = call.and_then(|call| self.has_result.get_mut(call));
-        self.is_each_once &= *self.chain.get_or_insert(chain) == chain
-            && has_result.is_some_and(|has_result| !mem::replace(has_result, true));
     }
 }
 

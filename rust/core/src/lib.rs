@@ -56,7 +56,7 @@ pub use calls::{Call, is_code_caller};
 pub use choose::{
     Accounting, Budget, Built, Choosable, Chosen, ReplacementSize, ReplacementSizes, Totals, choose,
 };
-pub use collect::{Candidate, Collector, Found, Group, SkipReason, Skipped, Survey};
+pub use collect::{Candidate, Collector, Found, Group, Members, SkipReason, Skipped, Survey};
 pub use columns::{Before, ColumnCollector, Columns, Numbers, Standing};
 pub use decision::{Decision, Key, Recorded, Rule};
 pub use fingerprint::{Fingerprint, Fingerprinter, TextHash};

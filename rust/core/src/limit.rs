@@ -27,6 +27,12 @@ impl Limit {
     pub const fn is_exceeded_by(self, total: i128) -> bool {
         matches!(self.largest, Some(largest) if total > largest)
     }
+
+    /// By how much `total` is over the limit; `None` if that is no usual number.
+    pub(crate) fn excess_of(self, total: i128) -> Option<u64> {
+        let excess = total.checked_sub(self.largest?)?;
+        u64::try_from(excess.max(0)).ok()
+    }
 }
 
 impl From<i128> for Limit {
@@ -60,6 +66,14 @@ mod tests {
         assert_eq!(Limit::from(f64::NEG_INFINITY), Limit::from(i128::MIN));
         assert_eq!(Limit::from(f64::INFINITY), Limit::from(i128::MAX));
         assert_eq!(Limit::from(-0.5), Limit::from(-1));
+    }
+
+    #[test]
+    fn an_excess_is_what_is_over() {
+        assert_eq!(Limit::from(10).excess_of(15), Some(5));
+        assert_eq!(Limit::from(10).excess_of(-15), Some(0));
+        assert_eq!(Limit::from(i128::MIN).excess_of(1), None);
+        assert_eq!(Limit::from(f64::NAN).excess_of(1), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::shown::{Shown, ShownStyle};
 use crate::size::{count_chars, is_continuation};
 use crate::size_text::SizeText;
 
+pub(crate) use frame::LeastChars;
 pub use frame::{Frame, Outlook};
 
 const OPENING: &str = "<persisted-output>\n";

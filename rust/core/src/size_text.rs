@@ -78,9 +78,9 @@ impl SizeText {
         let rest_bytes = usual & ((1 << unit_bits) - 1);
         let tenths = tenths_of(rest_bytes.into(), unit_bits);
         let whole = (usual >> unit_bits) + u32::from(tenths == 10);
-        let digits = whole
-            .checked_ilog10()
-            .map_or(1, |power| u64::from(power) + 1);
+        // There are no more than 1,024 of a unit.
+        let digits = [10, 100, 1_000].map(|power| u64::from(whole >= power));
+        let digits = 1 + digits.iter().sum::<u64>();
         let decimal = if let 1..=9 = tenths { 2 } else { 0 };
         digits + decimal + unit.len() as u64
     }

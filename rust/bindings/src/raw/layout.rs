@@ -94,7 +94,11 @@ impl<const N: usize> Layout<N> {
     ///
     /// `dict` is a live object whose type is exactly `dict`. What comes back is valid until
     /// anything happens that may run Python code or drop a reference.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what is read of every dict need not be moved for it"
+    )]
     pub(super) unsafe fn read(
         &mut self,
         py: Python<'_>,

@@ -1,9 +1,7 @@
 //! Telling that a group does not fit before any replacement is measured.
 
-use std::iter::repeat;
-
-use super::{Budget, Choosable, ReplacementSizes, times};
-use crate::replacement::{FRAME_CHARS, Outlook};
+use super::{Budget, Choosable, ReplacementSizes};
+use crate::replacement::{FRAME_CHARS, LeastChars, Outlook};
 use crate::unit::Unit;
 
 /// The items of a group that is over its limit, and what is known of their texts so far.
@@ -39,45 +37,39 @@ impl<'a> Forecast<'a> {
         if self.budget.unit != Unit::Chars {
             return Ok(true);
         }
+        let Some(excess) = self.budget.limit.excess_of(self.visible) else {
+            return Ok(true);
+        };
+        let least = LeastChars::with(preview_bytes);
         // Nothing need be asked where even what holds of all texts tells that it does not fit.
-        if !self.fits_at_best(preview_bytes, sizes.outlook_of_all()) {
+        if !self.fits_at_best(excess, &least, sizes.outlook_of_all()) {
             return Ok(false);
         }
-        let mut visible = self.visible;
+        let mut gain = 0_u64;
         for (place, &(index, item)) in self.largest_first.iter().enumerate() {
-            if self.budget.limit.allows(visible) {
-                return Ok(true);
-            }
-            if item.size_chars <= FRAME_CHARS {
+            if gain >= excess || item.size_chars <= FRAME_CHARS {
                 break;
             }
             let outlook = match self.outlooks.get(place) {
                 Some(outlook) => *outlook,
                 None => self.ask(index, preview_bytes, sizes)?,
             };
-            visible = visible.saturating_sub(most_gain(item, outlook, preview_bytes));
+            gain = gain.saturating_add(most_gain(item, least.of(outlook, item.size_chars)));
         }
-        Ok(self.budget.limit.allows(visible))
+        Ok(gain >= excess)
     }
 
     /// Whether the group may fit by what is known of its texts, and what holds of all others.
-    fn fits_at_best(&self, preview_bytes: i128, of_others: Outlook) -> bool {
-        let mut visible = self.visible;
-        let known = self.outlooks.iter().copied();
-        for ((_, item), outlook) in self
-            .largest_first
-            .iter()
-            .zip(known.chain(repeat(of_others)))
-        {
-            if self.budget.limit.allows(visible) {
-                return true;
-            }
-            if item.size_chars <= FRAME_CHARS {
+    fn fits_at_best(&self, excess: u64, least: &LeastChars, of_others: Outlook) -> bool {
+        let mut gain = 0_u64;
+        for (place, (_, item)) in self.largest_first.iter().enumerate() {
+            if gain >= excess || item.size_chars <= FRAME_CHARS {
                 break;
             }
-            visible = visible.saturating_sub(most_gain(*item, outlook, preview_bytes));
+            let outlook = self.outlooks.get(place).copied().unwrap_or(of_others);
+            gain = gain.saturating_add(most_gain(*item, least.of(outlook, item.size_chars)));
         }
-        self.budget.limit.allows(visible)
+        gain >= excess
     }
 
     fn ask<S: ReplacementSizes>(
@@ -92,10 +84,12 @@ impl<'a> Forecast<'a> {
     }
 }
 
-/// What is taken off at most if an item is replaced.
+/// What is taken off at most if an item is replaced by at least so many characters.
 #[inline]
-fn most_gain(item: Choosable, outlook: Outlook, preview_bytes: i128) -> i128 {
-    let least_chars = outlook.least_chars(item.size_chars, preview_bytes);
+const fn most_gain(item: Choosable, least_chars: u64) -> u64 {
     let gain = item.size_chars.saturating_sub(least_chars);
-    times(gain.into(), item.occurrences)
+    if item.occurrences == 1 {
+        return gain;
+    }
+    gain.saturating_mul(item.occurrences as u64)
 }

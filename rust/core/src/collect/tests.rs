@@ -158,14 +158,47 @@ proptest! {
             }
         }
         let survey = finish(collector);
-        let mut all: Vec<usize> = survey.groups.iter().flat_map(|it| it.candidates.clone()).collect();
+        let mut all: Vec<usize> = survey.groups.iter().flat_map(|it| it.candidates.iter()).collect();
         all.sort_unstable();
         prop_assert_eq!(all, (0..chains.len()).collect::<Vec<_>>());
         for group in &survey.groups {
-            let mut of_group = group.candidates.iter().map(|&index| chains[index]);
+            let mut of_group = group.candidates.iter().map(|index| chains[index]);
             let first = of_group.next();
             prop_assert!(of_group.all(|chain| Some(chain) == first));
         }
+    }
+}
+
+proptest! {
+    /// Ids are said to be distinct where they are, and surely where each answers a call of its own.
+    #[test]
+    fn ids_are_distinct_where_each_answers_its_own_call(
+        steps in prop::collection::vec((any::<bool>(), any::<bool>(), 0_u8..6), 0..14)
+    ) {
+        let mut collector = Collector::new();
+        let (mut calls, mut results, mut sides) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, &(is_call, is_side, id)) in steps.iter().enumerate() {
+            let chain = if is_side { side("a") } else { Chain::default() };
+            if is_call {
+                collector.begin_assistant(index, chain, None);
+                collector.add_call(id.to_string(), call("Bash", false));
+                calls.push((is_side, id));
+            } else {
+                collector.begin_user(index, chain);
+                collector.add_result(found(&id.to_string()));
+                results.push(id);
+                sides.push(is_side);
+            }
+        }
+        let is_each_once = finish(collector).has_distinct_ids();
+        let mut distinct = results.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let are_distinct = distinct.len() == results.len();
+        let is_of_one_chain = sides.windows(2).all(|pair| pair[0] == pair[1]);
+        let has_call = |(id, side): (&u8, &bool)| calls.contains(&(*side, *id));
+        let are_answers = results.iter().zip(&sides).all(has_call);
+        prop_assert_eq!(is_each_once, are_distinct && is_of_one_chain && are_answers);
     }
 }
 

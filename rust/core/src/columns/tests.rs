@@ -93,7 +93,7 @@ proptest! {
         prop_assert_eq!(columns.group.len(), survey.candidates().len());
         for (number, group) in survey.groups().iter().enumerate() {
             prop_assert_eq!(columns.is_followed[number], group.is_followed);
-            for &row in &group.candidates {
+            for row in group.candidates.iter() {
                 prop_assert_eq!(usize::try_from(columns.group[row]), Ok(number));
             }
         }

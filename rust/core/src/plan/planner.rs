@@ -75,7 +75,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             totals: Totals::default(),
             fresh: mem::take(&mut self.room),
         };
-        for &index in &of_group.candidates {
+        for index in of_group.candidates.iter() {
             let candidate = self.candidate(index);
             self.plan.chars_before += i128::from(candidate.size_chars);
             if !candidate.is_exempt && self.knowledge.is_surely_kept(index)? {

@@ -156,17 +156,41 @@ impl Outlook {
     /// of so many bytes, which are no more than this was found for.
     #[must_use]
     pub fn least_chars(self, text_chars: u64, preview_bytes: i128) -> u64 {
+        LeastChars::with(preview_bytes).of(self, text_chars)
+    }
+}
+
+/// How long replacements with previews of one size are at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeastChars {
+    beside_preview: u64,
+    /// By outlook.
+    of_preview: [u64; 3],
+}
+
+impl LeastChars {
+    /// Previews of at most so many bytes.
+    pub(crate) fn with(preview_bytes: i128) -> Self {
         if preview_bytes <= 0 {
-            return FRAME_CHARS;
+            return Self {
+                beside_preview: FRAME_CHARS,
+                of_preview: [0; 3],
+            };
         }
         let least_bytes = least_cut_bytes(preview_bytes) as u64;
-        let least_chars = match self {
-            Self::Unknown => 0,
-            // The cut may be moved to before a character, and no character takes more.
-            Self::Beginning => least_bytes.saturating_sub(MOST_CHAR_BYTES - 1) / MOST_CHAR_BYTES,
-            Self::Plain => least_bytes,
-        };
-        LEAST_CHARS_WITH_PREVIEW.saturating_add(least_chars.min(text_chars))
+        // The cut may be moved to before a character, and no character takes more.
+        let beginning = least_bytes.saturating_sub(MOST_CHAR_BYTES - 1) / MOST_CHAR_BYTES;
+        Self {
+            beside_preview: LEAST_CHARS_WITH_PREVIEW,
+            of_preview: [0, beginning, least_bytes],
+        }
+    }
+
+    /// That of a text of so many characters.
+    #[inline]
+    pub(crate) fn of(&self, outlook: Outlook, text_chars: u64) -> u64 {
+        let of_preview = self.of_preview[outlook as usize].min(text_chars);
+        self.beside_preview.saturating_add(of_preview)
     }
 }
 
