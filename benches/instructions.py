@@ -66,7 +66,7 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("200 turns of 5 x 1,000", "first"): 1_810,
     ("200 turns of 5 x 1,000", "repeat"): 423,
     ("200 turns of 5 x 1,000", "taken"): 5_060,
-    ("200 turns of 5 x 1,000", "session"): 4_200,
+    ("200 turns of 5 x 1,000", "session"): 3_180,
     ("body of 10 x 4,000", "first"): 7.1,
     ("body of 10 x 4,000", "scan"): 1.58,
     ("body of 10 x 4,000", "repeat"): 0.175,
