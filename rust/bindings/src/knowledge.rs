@@ -267,6 +267,11 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         self.memory.fingerprint(self.py, entry)
     }
 
+    fn knows_nothing(&self) -> bool {
+        self.knows_nothing
+    }
+
+    #[inline]
     fn is_surely_kept(&mut self, candidate: usize) -> PyResult<bool> {
         let entry = self.entry(candidate)?;
         let result = &self.collected.survey.candidates()[candidate];
@@ -302,6 +307,7 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
         same_length.contains(text::join(self.py, self.place(candidate).texts.parts())?)
     }
 
+    #[inline]
     fn is_framed(&mut self, candidate: usize) -> PyResult<bool> {
         let entry = self.entry(candidate)?;
         Ok(self.memory.is_framed(entry))

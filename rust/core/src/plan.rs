@@ -38,6 +38,12 @@ pub trait Knowledge {
     /// What may go wrong; planning ends with the first one.
     type Error;
 
+    /// Whether nothing at all is known of earlier decisions, replacements and records, so that they
+    /// need not be asked for. To say no is never wrong.
+    fn knows_nothing(&self) -> bool {
+        false
+    }
+
     /// Whether a candidate is surely one that was decided to be kept and is no replacement, so that
     /// nothing else need be asked about it. To say no is never wrong.
     ///

@@ -93,6 +93,10 @@ impl<'a, K: Knowledge> Planner<'a, K> {
 
     fn judge_result(&mut self, index: usize, open: &mut OpenGroup) -> Result<(), K::Error> {
         if self.survey.has_distinct_ids() {
+            if self.is_surely_fresh(index, open)? {
+                self.add_fresh(Fresh::new(None, index), open);
+                return Ok(());
+            }
             return self.judge_new(index, None, open);
         }
         let place = self.find(index)?;
@@ -137,6 +141,22 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             self.add_fresh(Fresh::new(place, index), open);
         }
         Ok(())
+    }
+
+    /// Whether nothing can hold about a result but that it is fresh, as nearly always on a first pass.
+    #[inline]
+    fn is_surely_fresh(&mut self, index: usize, open: &OpenGroup) -> Result<bool, K::Error> {
+        let is_decided_at_once = self.is_seen(open) || self.candidate(index).is_exempt;
+        Ok(self.knowledge.knows_nothing() && !is_decided_at_once && !self.is_framed(index)?)
+    }
+
+    /// Whether the model has seen the results of a group, by the rule.
+    const fn is_seen(&self, open: &OpenGroup) -> bool {
+        match self.options.rule {
+            Rule::Running => false,
+            Rule::Resumed => open.is_followed,
+            Rule::Seen => true,
+        }
     }
 
     fn add_fresh(&mut self, fresh: Fresh, open: &mut OpenGroup) {
@@ -300,12 +320,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             self.reapply(index, foreign.clone(), &mut open.totals)?;
             return Ok(Some(Decision::Replaced(foreign)));
         }
-        let is_seen = match self.options.rule {
-            Rule::Running => false,
-            Rule::Resumed => open.is_followed,
-            Rule::Seen => true,
-        };
-        if !(is_seen || self.candidate(index).is_exempt || is_reference) {
+        if !(self.is_seen(open) || self.candidate(index).is_exempt || is_reference) {
             return Ok(None);
         }
         self.plan.kept.push(index);
@@ -327,9 +342,12 @@ impl<'a, K: Knowledge> Planner<'a, K> {
     }
 
     fn is_reference(&mut self, index: usize) -> Result<bool, K::Error> {
-        Ok(self.knowledge.is_known_replacement(index)?
-            || self.candidate(index).size_chars <= REFERENCE_MAX_CHARS
-                && self.knowledge.is_framed(index)?)
+        Ok(self.knowledge.is_known_replacement(index)? || self.is_framed(index)?)
+    }
+
+    fn is_framed(&mut self, index: usize) -> Result<bool, K::Error> {
+        Ok(self.candidate(index).size_chars <= REFERENCE_MAX_CHARS
+            && self.knowledge.is_framed(index)?)
     }
 
     fn candidate(&self, index: usize) -> &'a Candidate<K::Text> {
