@@ -90,7 +90,7 @@ def warm(
 def test_an_unknown_mode_is_refused(root: Path, value: Any) -> None:  # noqa: ANN401
     """The error names the argument, the choices and the value."""
     with pytest.raises(
-        ConfigError, match=r"history \(argument\).*'verified', 'append_only'"
+        ConfigError, match=r"history \(argument\).*'verified' or 'append_only'"
     ) as why:
         Session.open(root, "session", history=value)
     assert repr(value) in str(why.value)
