@@ -18,12 +18,13 @@ from toolbudget.budget.policy import Policy
 from toolbudget.budget.reading import Reading
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.scope import PerCaller
-from toolbudget.budget.settings import Settings, check_choice
+from toolbudget.budget.settings import Settings
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.streams import Streams
 from toolbudget.continuation.turn import TurnBudget
 from toolbudget.errors import ConfigError
 from toolbudget.limits import DeclaredLimits, Limits, durability_from_environment
+from toolbudget.limits.validation import choice
 
 if TYPE_CHECKING:
     import os
@@ -148,7 +149,8 @@ class Session(Compaction, Streams, Reading):
         """
         limits = Limits.from_environment() if limits is None else limits
         level = durability_from_environment(durability)
-        check_choice("transcript", transcript, (None, "sidecar"))
+        if transcript is not None:
+            choice(transcript, "transcript", ("sidecar",))
         if parent is not None and agent_id is None:
             raise ConfigError(f"parent (argument) goes with agent_id: {parent!r}")
         if not isinstance(parent, (Session, ContentReplacementState, type(None))):

@@ -11,10 +11,11 @@ from toolbudget.budget.history import HISTORY_MODES
 from toolbudget.budget.outlines import outline_for
 from toolbudget.errors import ConfigError, InvalidMessageError
 from toolbudget.limits import Limits
+from toolbudget.limits.validation import choice
 from toolbudget.storage.json_lines import survives_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from toolbudget.budget.history import HistoryMode
@@ -27,7 +28,6 @@ __all__ = [
     "Settings",
     "Unrecorded",
     "check_body",
-    "check_choice",
     "check_id",
     "check_store",
     "check_text",
@@ -67,8 +67,8 @@ class Settings:
             check_store(self.store)
         _check_hook("redact", self.policy.redact)
         _check_hook("on_event", self.on_event)
-        check_choice("unrecorded", self.unrecorded, ("history", "fresh"))
-        check_choice("history", self.history, HISTORY_MODES)
+        choice(self.unrecorded, "unrecorded", ("history", "fresh"))
+        choice(self.history, "history", HISTORY_MODES)
 
     def for_child(self, *, is_ephemeral: bool) -> Settings:
         """Return the same settings for a fork or sub-agent, whose tools may declare their own."""
@@ -140,14 +140,3 @@ def check_id(name: str, value: object) -> str:
     if not survives_json(plain):
         raise ConfigError(f"{name} (argument) holds a character as two surrogates: {value!r}")
     return plain
-
-
-def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """Refuse an argument that is none of a few values.
-
-    Raises:
-        ConfigError: It is something else.
-    """
-    if value not in choices:
-        wanted = " or ".join(map(repr, choices))
-        raise ConfigError(f"{name} (argument) must be {wanted}: {value!r}")

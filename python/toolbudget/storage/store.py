@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 from toolbudget.errors import ConfigError, StoreError
-from toolbudget.limits.validation import positive_number
+from toolbudget.limits.validation import choice, positive_number
 from toolbudget.storage._aside import Directories, create_aside
 from toolbudget.storage._batch import Batch, Item
 from toolbudget.storage._files import (
@@ -95,9 +95,7 @@ class DirectoryStore:
         anchor: str | os.PathLike[str] | None = None,
         max_stored_bytes: float = math.inf,
     ) -> None:
-        if durability not in get_args(Durability):
-            wanted = " or ".join(map(repr, get_args(Durability)))
-            raise ConfigError(f"durability (argument) must be {wanted}: {durability!r}")
+        durability = choice(durability, "durability", get_args(Durability))
         self._directory = absolute_path(directory)
         self._anchor = self._directory.parent if anchor is None else absolute_path(anchor)
         self._names = names_below(self._directory, self._anchor)

@@ -4,6 +4,8 @@
 //! own: to borrow it would leave a copy of the whole text inside the caller's string for as long
 //! as that lives. Methods are those of `str` itself, so that a subclass is read as the `str` it is.
 
+mod wtf8;
+
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
@@ -18,6 +20,7 @@ use toolbudget_core::{
 
 use crate::error;
 use crate::raw::{self, first_char, is_ascii, is_same_text};
+pub(crate) use wtf8::{OwnWtf8, Wtf8};
 
 /// A Python text that can be a key: it is compared and hashed as Python does it.
 #[derive(Clone)]
@@ -114,54 +117,6 @@ pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
     let py = value.py();
     let copy = PyString::type_object(py).call_method1(intern!(py, "__str__"), (text,))?;
     Ok(Some(copy.cast_into()?))
-}
-
-/// Bytes of a text in WTF-8, borrowed if it is ASCII.
-pub(crate) enum Wtf8<'py> {
-    Ascii(Bound<'py, PyString>),
-    Encoded(Bound<'py, PyBytes>),
-}
-
-impl<'py> Wtf8<'py> {
-    pub(crate) fn of(text: &Bound<'py, PyString>) -> PyResult<Self> {
-        if is_ascii(text)? {
-            Ok(Self::Ascii(text.clone()))
-        } else {
-            encode(text).map(Self::Encoded)
-        }
-    }
-
-    pub(crate) fn as_bytes(&self) -> PyResult<&[u8]> {
-        match self {
-            Self::Ascii(text) => match raw::known_ascii(text) {
-                Some(ascii) => Ok(ascii),
-                None => text.to_str().map(str::as_bytes),
-            },
-            Self::Encoded(bytes) => Ok(bytes.as_bytes()),
-        }
-    }
-}
-
-/// [`Wtf8`] apart from the call that made it.
-pub(crate) enum OwnWtf8 {
-    Ascii(Py<PyString>),
-    Encoded(Py<PyBytes>),
-}
-
-impl OwnWtf8 {
-    pub(crate) fn of(text: &Wtf8<'_>) -> Self {
-        match text {
-            Wtf8::Ascii(text) => Self::Ascii(text.clone().unbind()),
-            Wtf8::Encoded(bytes) => Self::Encoded(bytes.clone().unbind()),
-        }
-    }
-
-    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> Wtf8<'py> {
-        match self {
-            Self::Ascii(text) => Wtf8::Ascii(text.bind(py).clone()),
-            Self::Encoded(bytes) => Wtf8::Encoded(bytes.bind(py).clone()),
-        }
-    }
 }
 
 /// The beginning of a text in WTF-8.
