@@ -793,6 +793,10 @@ def rewrite_json(scan: JsonScan, changes: Sequence[Change]) -> bytes:
 def rewrite_json_segments(scan: JsonScan, changes: Sequence[Change]) -> list[bytes | memoryview]:
     """Return the pieces that :func:`rewrite_json` would join, without copying the body."""
 
+_read_in_place: list[str]
+"""The types whose objects are read as they lie in memory (``dict``, ``list``, ``str``): where they
+lie as is known, of an interpreter that was tried. All others are read by calls."""
+
 def _panic(message: str) -> None:
     """Panic inside the Rust code, so that tests see what becomes of it.
 

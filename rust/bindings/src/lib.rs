@@ -55,8 +55,9 @@ mod texts;
 mod totals;
 mod walk;
 
-/// The native core; see `_native.pyi`.
-#[pyo3::pymodule]
+/// The native core; see `_native.pyi`. What it borrows from the host's objects stays valid only
+/// while no other thread runs Python code.
+#[pyo3::pymodule(gil_used = true)]
 mod _native {
     use pyo3::prelude::*;
     use pyo3::types::{PyBytes, PyList, PyMapping, PyString};
@@ -375,6 +376,7 @@ mod _native {
         module.setattr("_panic", pyo3::wrap_pyfunction!(guard::panic, module)?)?;
         let panic_after = pyo3::wrap_pyfunction!(guard::panic_after, module)?;
         module.setattr("_panic_after", panic_after)?;
+        module.setattr("_read_in_place", raw::read_in_place(module.py()))?;
         // Not a part of the core: it reads files, and has no pure twin.
         let search_files = pyo3::wrap_pyfunction!(crate::search::search_files, module)?;
         module.setattr("_search_files", search_files)?;

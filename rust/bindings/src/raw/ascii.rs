@@ -8,14 +8,14 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// The last version of `CPython` that was run to see that texts lie in memory so.
-const LAST_KNOWN_VERSION: (u8, u8) = (3, 13);
+use super::is_known_version;
+
 /// Bits of [`LaidOut::state`]: the characters stand behind the head, and all of them are ASCII.
 const IS_COMPACT_ASCII: u32 = 0b11 << 5;
 /// What [`LaidOut::hash`] is before anybody has asked for it.
 const NOT_HASHED: ffi::Py_hash_t = -1;
 
-/// The head of a text as `CPython` has laid it out from 3.11 to [`LAST_KNOWN_VERSION`].
+/// The head of a text as `CPython` has laid it out since 3.11, where it has a GIL.
 ///
 /// The stable interface hides it, and answers each question by a call, of which there are several
 /// for every result. So texts are read as they lie where [`layout`] has found them as it is written
@@ -75,6 +75,11 @@ pub(crate) fn known_hash(text: &Bound<'_, PyString>) -> Option<isize> {
     (hash != NOT_HASHED).then_some(hash)
 }
 
+/// Whether texts lie in memory as expected.
+pub(super) fn is_laid_out_so(py: Python<'_>) -> bool {
+    layout(py).is_some()
+}
+
 /// How texts lie in memory, if it is as expected. Found out once, from the version of the
 /// interpreter and what stands in some.
 #[inline]
@@ -85,8 +90,7 @@ fn layout(py: Python<'_>) -> Option<Layout> {
 
 /// Compares what lies in memory with what the interpreter says.
 fn find(py: Python<'_>) -> Option<Layout> {
-    let version = py.version_info();
-    if (version.major, version.minor) > LAST_KNOWN_VERSION {
+    if !is_known_version(py) {
         return None;
     }
     let layout = Layout {

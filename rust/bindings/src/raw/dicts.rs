@@ -9,12 +9,12 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The last version of `CPython` that was run to see that dicts lie in memory so.
-const LAST_KNOWN_VERSION: (u8, u8) = (3, 13);
+use super::is_known_version;
+
 /// What [`LaidOutKeys::kind`] says of keys that are all texts and belong to one dict.
 const TEXTS_OF_ONE_DICT: u8 = 1;
 
-/// A dict as `CPython` has laid it out from 3.11 to [`LAST_KNOWN_VERSION`].
+/// A dict as `CPython` has laid it out since 3.11, where it has a GIL.
 ///
 /// The stable interface hides it, and gives entries by a call each: that is most of what it takes
 /// to tell that a conversation is the same as before. So dicts are read as they lie where
@@ -24,7 +24,8 @@ struct LaidOut {
     references: ffi::Py_ssize_t,
     class: *mut ffi::PyTypeObject,
     used: ffi::Py_ssize_t,
-    version: u64,
+    /// A version of the contents up to 3.13, what belongs to watchers from 3.14 on; not read.
+    tag: u64,
     keys: *const LaidOutKeys,
     /// Null unless the keys are shared with other dicts.
     values: *const u8,
@@ -170,15 +171,14 @@ unsafe fn entries_of<'a>(dict: *mut ffi::PyObject) -> Option<&'a [LaidOutEntry]>
 /// Whether dicts lie in memory as expected. Found out once, from the version of the interpreter,
 /// the size that `dict` names for its objects, and what stands in some.
 #[inline]
-fn is_laid_out_so(py: Python<'_>) -> bool {
+pub(super) fn is_laid_out_so(py: Python<'_>) -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| is_known(py) && holds_for_some(py).unwrap_or(false))
 }
 
 fn is_known(py: Python<'_>) -> bool {
-    let version = py.version_info();
     let size = py.get_type::<PyDict>().getattr("__basicsize__");
-    (version.major, version.minor) <= LAST_KNOWN_VERSION
+    is_known_version(py)
         && size
             .and_then(|size| size.extract::<usize>())
             .is_ok_and(|size| size == mem::size_of::<LaidOut>())

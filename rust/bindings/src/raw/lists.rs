@@ -120,7 +120,7 @@ unsafe fn items_at<'a>(list: *const LaidOut) -> &'a [usize] {
 /// Whether lists lie in memory as expected. Found out once, from the size that `list` names for its
 /// objects and from what stands in one.
 #[inline]
-fn is_laid_out_so(py: Python<'_>) -> bool {
+pub(super) fn is_laid_out_so(py: Python<'_>) -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| has_expected_size(py) && has_expected_fields(py).unwrap_or(false))
 }

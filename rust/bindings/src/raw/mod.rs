@@ -38,6 +38,27 @@ pub(crate) use tape::Tape;
 pub(crate) use text::{append, first_char, is_ascii, is_same_text, length_chars, part};
 pub(crate) use tuples::named_tuple;
 
+/// The last version of `CPython` that was run to see that dicts and texts lie in memory as they are
+/// read here. A later one is read by calls, until somebody has run the tests with it.
+const LAST_KNOWN_VERSION: (u8, u8) = (3, 15);
+
+/// The types whose objects are read as they lie in memory; all others are read by calls.
+pub(crate) fn read_in_place(py: Python<'_>) -> Vec<&'static str> {
+    let found = [
+        ("dict", dicts::is_laid_out_so(py)),
+        ("list", lists::is_laid_out_so(py)),
+        ("str", ascii::is_laid_out_so(py)),
+    ];
+    let laid_out_so = found.into_iter().filter(|(_, is_so)| *is_so);
+    laid_out_so.map(|(name, _)| name).collect()
+}
+
+/// Whether this interpreter is none that came after the last known one.
+fn is_known_version(py: Python<'_>) -> bool {
+    let version = py.version_info();
+    (version.major, version.minor) <= LAST_KNOWN_VERSION
+}
+
 /// What reads messages and blocks, with what it has learned about the host's dicts.
 pub(crate) struct Readers {
     pub(crate) messages: MessageReader,
