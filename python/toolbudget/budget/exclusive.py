@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from typing import TYPE_CHECKING, Final
 
+from toolbudget._mutex import Mutex
 from toolbudget.errors import ToolBudgetError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Exclusive:
         _living.add(self)
 
     def _renew_lock(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = Mutex()
         # Tells whether this thread holds the lock, as a condition asks it: nothing that an
         # interrupt could leave behind has to be kept for it.
         self._is_deciding: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]  # noqa: SLF001

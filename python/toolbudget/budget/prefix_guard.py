@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolbudget._mutex import Mutex
 from toolbudget.budget.events import tell
 from toolbudget.budget.prefix_compare import (
     Difference,
@@ -114,7 +114,7 @@ class PrefixGuard:
         self._keeps_text = keeps_text
         self._on_event = on_event
         self._memory: _Memory | None = None
-        self._lock = threading.Lock()
+        self._lock = Mutex()
 
     def check(self, messages: object, *, given: object = None) -> PrefixFinding:
         """Compare a message list that is handed out with the one of the last check.

@@ -8,6 +8,8 @@ from asyncio import _get_running_loop  # tells without an exception that there i
 from typing import Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+from toolbudget._mutex import Mutex
+
 __all__ = ["PerCaller"]
 
 Value = TypeVar("Value")
@@ -24,7 +26,7 @@ class PerCaller(Generic[Value]):
     def __init__(self, default: Value) -> None:
         """Begin with ``default`` for everyone."""
         self._default = default
-        self._lock = threading.Lock()
+        self._lock = Mutex()
         self._of_tasks: WeakKeyDictionary[object, Value] = WeakKeyDictionary()
         self._of_threads = threading.local()
 

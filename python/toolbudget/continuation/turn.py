@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-
+from toolbudget._mutex import Mutex
 from toolbudget.continuation.checks import check_tokens
 from toolbudget.errors import ConfigError
 
@@ -30,7 +29,7 @@ class TurnBudget:
 
     def __init__(self) -> None:
         """Begin without a budget."""
-        self._lock = threading.Lock()
+        self._lock = Mutex()
         self._output_tokens = 0
         self._output_tokens_before = 0
         self._budget_tokens: int | None = None

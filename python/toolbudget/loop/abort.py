@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from toolbudget._mutex import Mutex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ class Abort:
     """A flag that wakes whoever waits for it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Mutex()
         self._callbacks: list[Callable[[], object]] = []
         self._is_requested = False
 

@@ -122,7 +122,7 @@ class AgentLoop:
         )
         self._shaper = Shaper(frame, parameters, session=session, pipeline=pipeline)
         self._turn_budget = TurnBudget() if session is None else session.turn_budget
-        self._running = threading.Lock()
+        self._running = threading.Lock()  # noqa: TID251 - asked only, nobody waits for it
         self._abort = Abort()
         self._earlier_usage = TokenUsage()
         self._run: Run | None = None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolbudget._core.pure.shape import field, read_message, text_field
+from toolbudget._mutex import Mutex
 from toolbudget.errors import ConfigError, InvalidMessageError, TranscriptError
 from toolbudget.messages.create import create_assistant_message, create_user_message
 from toolbudget.messages.plain import clone, shown
@@ -56,7 +56,7 @@ class Conversation:
         self._session = session
         self._beginning = tuple(beginning)
         self._on_failure = on_failure
-        self._lock = threading.RLock()
+        self._lock = Mutex()
         self._records: list[Record] = []
         self._unsaved: list[Record] = []
         self._is_loaded = False

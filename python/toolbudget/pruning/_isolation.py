@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from toolbudget._mutex import Mutex
 from toolbudget.pruning._entry import Entry
 from toolbudget.pruning._walk import Outlined
 
@@ -123,7 +124,7 @@ class _Children:
     """The child that is kept, for one thread at a time."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = Mutex()
         self.child: _Child | None = None
         self._inherited: list[_Child] = []
 
@@ -159,7 +160,7 @@ class _Children:
 
     def forget(self) -> None:
         """Leave the child to the process that this one was forked from."""
-        self.lock = threading.Lock()  # the other may be held by a thread that is not here
+        self.lock = Mutex()  # the other may be held by a thread that is not here
         if self.child is not None:
             # Kept, since the object ends what it stands for when it goes.
             self._inherited.append(self.child)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import xxhash
 
+from toolbudget._mutex import Mutex
 from toolbudget.errors import StoreError
 from toolbudget.storage._batch import ALL_NAMES_TAKEN
 from toolbudget.storage.encoding import encode_content, is_stored_as_json
@@ -40,7 +40,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
-        self._lock = threading.Lock()
+        self._lock = Mutex()
 
     @property
     def directory(self) -> Path:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import threading
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
+from toolbudget._mutex import Mutex
 from toolbudget.errors import StoreQuotaError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class _StoredBytes:
 
     def __init__(self, files: FileSystem, results: int) -> None:
         self.files = files  # as long as it lives no other one can have its identity
-        self.lock = threading.Lock()
+        self.lock = Mutex()
         self.total_bytes = sum(
             entry.size_bytes
             for name in files.names(results)
@@ -30,7 +30,7 @@ class _StoredBytes:
 
 # Sub-agents have stores of their own in the folder of their session.
 _FOLDERS: Final[WeakValueDictionary[tuple[int, Identity], _StoredBytes]] = WeakValueDictionary()
-_FOLDERS_LOCK: Final = threading.Lock()
+_FOLDERS_LOCK: Final = Mutex()
 
 
 class Quota:

@@ -7,13 +7,13 @@ exactly one of them, under its lock.
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolbudget._mutex import Mutex
 from toolbudget.errors import TranscriptError
 from toolbudget.storage._files import POSIX
 from toolbudget.storage._holding import hold
@@ -83,7 +83,7 @@ class RecordLog:
         self._sidecar_below_transcript = below
         self._files = files
         self._force_sidecar = force_sidecar
-        self._mutex = threading.Lock()
+        self._mutex = Mutex()
         transcript_tail, sidecar_tail = (
             Tail(LogFile(path, anchor=root, durability=durability, files=files))
             for path in (transcript, directory / _SIDECAR_NAME)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolbudget._mutex import Mutex
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class SessionLock:
         self._handle: int | None = None
         # Of sessions that this one has results of, where no record on disk says so.
         self._lent: list[SessionLock] = []
-        self._taking = threading.Lock()
+        self._taking = Mutex()
         self._is_over = False
         # Every decision tries again; one warning is enough.
         self._is_told = False

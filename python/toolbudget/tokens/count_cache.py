@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from toolbudget._mutex import Mutex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ class CountCache(Generic[_Value]):
         """Start empty."""
         self._max_entries = max_entries
         self._values: OrderedDict[bytes, _Value] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = Mutex()
 
     def __len__(self) -> int:
         return len(self._values)
@@ -49,7 +50,7 @@ class CountCache(Generic[_Value]):
 
 
 _caches: Final[weakref.WeakKeyDictionary[object, CountCache[object]]] = weakref.WeakKeyDictionary()
-_caches_lock: Final = threading.Lock()
+_caches_lock: Final = Mutex()
 
 
 def cache_of(client: object) -> CountCache[object] | None:

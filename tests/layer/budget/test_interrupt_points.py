@@ -25,7 +25,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 MESSAGES = [msg(res("a", 9_000 * "x"), res("b", 3_000 * "y"))]
 # Where the lock is held, taken and given back; storing has points of its own, which cost time only.
-_NAMES = ("contextlib", "_holding", "log_file", "_locked_file", "record_log", "recorder", "journal")
+_NAMES = (
+    *("contextlib", "_holding", "log_file", "_locked_file", "record_log"),
+    *("recorder", "journal", "_mutex", "exclusive"),
+)
 
 
 _Subject = TypeVar("_Subject")
