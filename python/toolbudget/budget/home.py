@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolbudget.budget.journal import Journal
@@ -15,7 +13,7 @@ from toolbudget.budget.recorder import Recorder
 from toolbudget.budget.settings import check_id
 from toolbudget.errors import ConfigError, TranscriptError
 from toolbudget.storage._files import POSIX
-from toolbudget.storage._paths import refuse_unshowable
+from toolbudget.storage._paths import absolute_path, refuse_unshowable
 from toolbudget.storage.beginning import begin_transcript
 from toolbudget.storage.names import session_name
 from toolbudget.storage.record_log import RecordLog
@@ -23,6 +21,9 @@ from toolbudget.storage.session_lock import SessionLock
 from toolbudget.storage.store import DirectoryStore
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     from toolbudget.budget.settings import Settings
     from toolbudget.storage._files import Durability, FileSystem
     from toolbudget.storage.store import ResultStore
@@ -56,13 +57,7 @@ class Home:
         session_id = check_id("session_id", session_id)
         if agent_id is not None:
             agent_id = check_id("agent_id", agent_id)
-        try:
-            folder = os.fspath(root)
-        except TypeError as error:
-            raise ConfigError(f"root (argument) must name a folder: {root!r}") from error
-        if not folder or not isinstance(folder, str):
-            raise ConfigError(f"root (argument) must name a folder: {root!r}")
-        base = Path(os.path.abspath(folder))  # noqa: PTH100 - no symlink is to be resolved
+        base = absolute_path(root, "root (argument)")
         refuse_unshowable(str(base), "root")
         return cls(base, session_id, agent_id, files)
 

@@ -242,8 +242,9 @@ class ContentReplacementState:
                 self.clear(key, replacement)
             else:
                 self.decide(key, replacement)
-        for tool_use_id in open_ids & parent.unapplied.keys():
-            self.expect(tool_use_id, parent.unapplied[tool_use_id])
+        for tool_use_id, replacement in parent.unapplied.items():
+            if tool_use_id in open_ids:
+                self.expect(tool_use_id, replacement)
         return missing
 
     def clone(self) -> Self:
@@ -295,7 +296,7 @@ class ContentReplacementState:
         if self._cleared:
             document["cleared"] = [
                 [tool_use_id, fingerprint.size_chars, fingerprint.hash]
-                for tool_use_id, fingerprint in self._cleared
+                for tool_use_id, fingerprint in sorted(self._cleared)
             ]
         return json.dumps(document, separators=(",", ":"))
 

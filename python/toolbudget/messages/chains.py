@@ -17,6 +17,8 @@ __all__ = ["Spoken", "chain_of", "read_one_chain", "split_chains"]
 Element = TypeVar("Element")
 
 _MAIN_CHAIN: Final = Chain(is_sidechain=False, agent_id=None)
+# So many stand in a message: there may be thousands.
+_NAMED_CHAINS: Final = 5
 
 
 class Spoken(NamedTuple):
@@ -88,7 +90,8 @@ def _chosen(chains: dict[Chain, list[Spoken]]) -> list[Spoken]:
     if not candidates:
         return []
     if len(candidates) > 1:
-        names = ", ".join(repr(chain.agent_id) for chain in candidates)
+        names = ", ".join(shown(chain.agent_id) for chain in candidates[:_NAMED_CHAINS])
+        names += ", …" if len(candidates) > _NAMED_CHAINS else ""
         problem = f"messages hold {len(candidates)} chains, a request is made of one"
         raise InvalidMessageError(f"{problem} (see split_chains): agents {names}")
     return chains[candidates[0]]

@@ -9,14 +9,33 @@ from typing import Final
 
 from toolbudget.errors import ConfigError
 
-__all__ = ["absolute_path", "names_below", "refuse_unshowable"]
+__all__ = ["absolute_path", "names_below", "path_from_root", "refuse_unshowable"]
 
 _FRAME_TAG: Final = re.compile("</?persisted-output", re.IGNORECASE)
 
 
-def absolute_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path from the root, without ``..``: those would lead out of the anchor."""
-    return Path(os.path.normpath(Path(path).absolute()))
+def absolute_path(path: str | os.PathLike[str], what: str = "path") -> Path:
+    """Do what :func:`path_from_root` does, without ``..``: those would lead out of the anchor."""
+    return Path(os.path.normpath(path_from_root(path, what, kind="folder")))
+
+
+def path_from_root(path: str | os.PathLike[str], what: str, *, kind: str) -> Path:
+    """Return the path from the root, for an argument that errors call ``what``.
+
+    Raises:
+        ConfigError: It names no file or folder, or is relative to a folder that is gone.
+    """
+    try:
+        named = os.fspath(path)
+    except TypeError:
+        named = ""
+    if not named or not isinstance(named, str):
+        raise ConfigError(f"{what} must name a {kind}: {path!r}")
+    try:
+        return Path(named).absolute()
+    except OSError as error:
+        problem = "is relative, and the working directory is gone"
+        raise ConfigError(f"{what} {problem}: {named!r}") from error
 
 
 def names_below(directory: Path, anchor: Path) -> tuple[str, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import weakref
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from toolbudget._mutex import Mutex
 from toolbudget.errors import StoreQuotaError
+from toolbudget.storage._directories import close_quietly
 
 if TYPE_CHECKING:
     from toolbudget.storage._filesystem import FileSystem, Identity
@@ -20,6 +23,11 @@ class _StoredBytes:
 
     def __init__(self, files: FileSystem, results: int) -> None:
         self.files = files  # as long as it lives no other one can have its identity
+        # Nor can another folder have this one's, as long as it is open: the number of one that
+        # was removed is mostly given to the next.
+        with contextlib.suppress(OSError):
+            handle = files.open_directory(".", parent=results)
+            weakref.finalize(self, close_quietly, files, handle)
         self.lock = Mutex()
         self.total_bytes = sum(
             entry.size_bytes
@@ -38,7 +46,8 @@ class Quota:
 
     The folder is looked through at the first result that is written; from then on a sum is kept,
     which all stores of this process in that folder share. What other processes add to it, or
-    anybody removes, is known to the next process only.
+    anybody removes from it, is known to the next process only. A folder that was removed and made
+    anew is another one.
 
     Args:
         max_bytes: What all files there may have together.

@@ -96,8 +96,9 @@ class DirectoryStore:
         max_stored_bytes: float = math.inf,
     ) -> None:
         durability = choice(durability, "durability", get_args(Durability))
-        self._directory = absolute_path(directory)
-        self._anchor = self._directory.parent if anchor is None else absolute_path(anchor)
+        self._directory = absolute_path(directory, "directory (argument)")
+        above = self._directory.parent if anchor is None else anchor
+        self._anchor = absolute_path(above, "anchor (argument)")
         self._names = names_below(self._directory, self._anchor)
         # What a path is as text, without a path object for each file name.
         self._directory_prefix = os.path.join(self._directory, "")  # noqa: PTH118
@@ -353,7 +354,7 @@ def get_tool_result_path(
         An absolute path.
 
     Raises:
-        ConfigError: ``tool_use_id`` is no text.
+        ConfigError: ``directory`` cannot be used, or ``tool_use_id`` is no text.
 
     Example:
         >>> from toolbudget import get_tool_result_path
@@ -363,7 +364,7 @@ def get_tool_result_path(
     if not isinstance(tool_use_id, str):
         raise ConfigError(f"tool_use_id (argument) must be text: {tool_use_id!r}")
     file_name = result_name(tool_use_id) + extension_of(is_json=is_json)
-    return absolute_path(directory) / file_name
+    return absolute_path(directory, "directory (argument)") / file_name
 
 
 def persist_tool_result(content: Content, tool_use_id: str, *, store: ResultStore) -> StoredResult:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.errors import ConfigError
 from toolbudget.storage._files import POSIX
+from toolbudget.storage._paths import path_from_root
 from toolbudget.storage.json_lines import UNREADABLE, decode_line
 from toolbudget.storage.log_file import LogFile, Owner
 from toolbudget.storage.records import (
@@ -46,7 +46,7 @@ class Transcript:
             by default.
 
     Raises:
-        ConfigError: The path is not below the anchor.
+        ConfigError: The path cannot be used, or is not below the anchor.
 
     Example:
         >>> transcript = Transcript("s1.jsonl")
@@ -64,9 +64,10 @@ class Transcript:
         files: FileSystem = POSIX,
         anchor: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = path_from_root(path, "path (argument)", kind="file")
         self.session_id = session_id
-        top = self.path.parent if anchor is None else Path(anchor).absolute()
+        above = self.path.parent if anchor is None else anchor
+        top = path_from_root(above, "anchor (argument)", kind="folder")
         if not self.path.parent.is_relative_to(top):
             raise ConfigError(f"transcript must be below {top}: {self.path}")
         self._log_file = LogFile(self.path, anchor=top, durability=durability, files=files)

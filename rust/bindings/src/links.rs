@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use toolbudget_core::{Chain, Outline};
 
-use crate::address::NumberSet;
+use crate::address::{NumberMap, NumberSet};
 use crate::raw::is_same_text;
 use crate::text::PyText;
 
@@ -16,8 +16,12 @@ const FEW_PAIRS: usize = 256;
 pub(crate) struct Links {
     /// The hashes of its ids.
     ids: NumberSet,
-    open_chains: Vec<OwnChain>,
+    open_chains: OwnChains,
 }
+
+/// Chains by the hashes of their agents: a conversation may have left any number of them open.
+#[derive(Default)]
+struct OwnChains(NumberMap<Vec<OwnChain>>);
 
 /// A chain apart from the call that met it.
 struct OwnChain {
@@ -28,10 +32,9 @@ struct OwnChain {
 impl Links {
     /// Tells whether what follows has no call, result, answer or open group in common with it.
     pub(crate) fn are_apart_from(&self, rest: &Outline<PyText<'_>>) -> bool {
-        let first_chain = rest.first_chain.as_ref();
-        let ended = |open: &OwnChain| first_chain.is_some_and(|first| open.is(first));
-        let mut left = self.open_chains.iter().filter(|open| !ended(open));
-        !left.any(|open| rest.chains.iter().any(|chain| open.is(chain)))
+        let ended = rest.first_chain.as_ref();
+        let mut going_on = rest.chains.iter().filter(|chain| Some(*chain) != ended);
+        !going_on.any(|chain| self.open_chains.has(chain))
             && !rest.ids.iter().any(|id| self.ids.contains(&id.number()))
     }
 
@@ -40,14 +43,37 @@ impl Links {
         let ids = closed.ids.iter().take(closed.ids_before);
         self.ids.extend(ids.map(PyText::number));
         if let Some(first_chain) = &closed.first_chain {
-            self.open_chains.retain(|open| !open.is(first_chain));
+            self.open_chains.remove(first_chain);
         }
         for chain in &closed.open_chains {
-            if !self.open_chains.iter().any(|open| open.is(chain)) {
-                self.open_chains.push(OwnChain::of(chain));
-            }
+            self.open_chains.add(chain);
         }
     }
+}
+
+impl OwnChains {
+    fn has(&self, chain: &Chain<PyText<'_>>) -> bool {
+        let alike = self.0.get(&number_of(chain));
+        alike.is_some_and(|alike| alike.iter().any(|own| own.is(chain)))
+    }
+
+    fn add(&mut self, chain: &Chain<PyText<'_>>) {
+        if !self.has(chain) {
+            let alike = self.0.entry(number_of(chain)).or_default();
+            alike.push(OwnChain::of(chain));
+        }
+    }
+
+    fn remove(&mut self, chain: &Chain<PyText<'_>>) {
+        if let Some(alike) = self.0.get_mut(&number_of(chain)) {
+            alike.retain(|own| !own.is(chain));
+        }
+    }
+}
+
+/// By which different chains are different as a rule.
+fn number_of(chain: &Chain<PyText<'_>>) -> usize {
+    chain.agent_id.as_ref().map_or(0, PyText::number)
 }
 
 /// Tells whether no id before the boundary of an outline occurs behind it.

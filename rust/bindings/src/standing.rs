@@ -1,5 +1,7 @@
 //! What stands from call to call: the beginning of a conversation, all of it decided.
 
+use std::collections::{HashMap, HashSet};
+
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use toolbudget_core::{Outline, Unit};
@@ -172,11 +174,9 @@ pub(crate) fn is_cut(closed: &Outline<PyText<'_>>, rest: &Outline<PyText<'_>>) -
     let Some(first_chain) = &rest.first_chain else {
         return false;
     };
-    let mut left = closed
-        .open_chains
-        .iter()
-        .filter(|open| *open != first_chain);
-    if left.any(|open| rest.chains.contains(open)) {
+    let left: HashSet<_> = closed.open_chains.iter().collect();
+    let mut going_on = rest.chains.iter().filter(|chain| *chain != first_chain);
+    if going_on.any(|chain| left.contains(chain)) {
         return false;
     }
     let before = closed.ids.iter().take(closed.ids_before);
@@ -184,27 +184,46 @@ pub(crate) fn is_cut(closed: &Outline<PyText<'_>>, rest: &Outline<PyText<'_>>) -
     !rest.ids.iter().any(|id| before.contains(&id.number()))
 }
 
+/// So many answers are looked through one by one: most conversations know no more tools.
+const FEW_NAMES: usize = 16;
+
 /// Which tools are exempt, each asked for once in a call.
 pub(crate) struct Names<'a, 'py> {
     is_exempt_tool: &'a Bound<'py, PyAny>,
     answers: Vec<(Bound<'py, PyString>, bool)>,
+    /// The answers again, once there are more than [`FEW_NAMES`].
+    by_name: HashMap<PyText<'py>, bool>,
 }
 
 impl<'a, 'py> Names<'a, 'py> {
-    pub(crate) const fn new(is_exempt_tool: &'a Bound<'py, PyAny>) -> Self {
+    pub(crate) fn new(is_exempt_tool: &'a Bound<'py, PyAny>) -> Self {
         Self {
             is_exempt_tool,
             answers: Vec::new(),
+            by_name: HashMap::new(),
         }
     }
 
     pub(crate) fn is_exempt(&mut self, name: &Bound<'py, PyString>) -> PyResult<bool> {
-        let mut answers = self.answers.iter();
-        if let Some((_, known)) = answers.find(|(other, _)| is_same_text(other, name)) {
-            return Ok(*known);
+        if let Some(known) = self.find(name)? {
+            return Ok(known);
         }
         let is_exempt = self.is_exempt_tool.call1((name,))?.is_truthy()?;
         self.answers.push((name.clone(), is_exempt));
+        if self.answers.len() > FEW_NAMES {
+            for (name, is_exempt) in &self.answers[self.by_name.len()..] {
+                self.by_name.insert(PyText::new(name.clone())?, *is_exempt);
+            }
+        }
         Ok(is_exempt)
+    }
+
+    fn find(&self, name: &Bound<'py, PyString>) -> PyResult<Option<bool>> {
+        if self.answers.len() > FEW_NAMES {
+            return Ok(self.by_name.get(&PyText::new(name.clone())?).copied());
+        }
+        let mut answers = self.answers.iter();
+        let known = answers.find(|(other, _)| is_same_text(other, name));
+        Ok(known.map(|(_, is_exempt)| *is_exempt))
     }
 }

@@ -141,11 +141,9 @@ impl<T: Text> Drawer<T> {
     #[must_use]
     pub fn finish(self) -> Outline<T> {
         // Open, and without a message since: these were open there too.
-        let is_left = |place: usize, start: usize| {
-            let drawn = &self.drawn[place];
-            drawn.is_open && drawn.last_message < start
-        };
-        let left = |start: usize| (0..self.drawn.len()).filter(move |&place| is_left(place, start));
+        let ends = self.drawn.iter().filter(|drawn| drawn.is_open);
+        let mut ends: Vec<usize> = ends.map(|drawn| drawn.last_message).collect();
+        ends.sort_unstable();
         let mut boundary = Start {
             index: 0,
             ids_before: 0,
@@ -153,11 +151,15 @@ impl<T: Text> Drawer<T> {
         };
         for (count, start) in self.starts.iter().enumerate() {
             let Some(start) = *start else { continue };
-            if start.index > boundary.index && left(start.index).count() == count {
+            let left = ends.partition_point(|&end| end < start.index);
+            if start.index > boundary.index && left == count {
                 boundary = start;
             }
         }
-        let open = left(boundary.index).chain(boundary.ended);
+        let is_left = |drawn: &DrawnChain<T>| drawn.is_open && drawn.last_message < boundary.index;
+        let left = self.drawn.iter().enumerate();
+        let left = left.filter_map(|(place, drawn)| is_left(drawn).then_some(place));
+        let open = left.chain(boundary.ended);
         let open = open.map(|place| self.chains.get(place).clone()).collect();
         Outline {
             boundary: boundary.index,

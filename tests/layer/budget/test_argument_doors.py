@@ -11,6 +11,7 @@ import toolbudget
 from tests.builders import turn
 from toolbudget import (
     ConfigError,
+    DirectoryStore,
     MemoryStore,
     Transcript,
     TranscriptError,
@@ -112,6 +113,50 @@ def test_an_odd_argument_is_named(
         function(**options)
     assert str(caught.value).startswith(name)
     assert str(caught.value).endswith(repr(value))
+
+
+def open_session(place: Any) -> object:  # noqa: ANN401 - passed on
+    """Open a session below a root."""
+    return toolbudget.Session.open(place, "session")
+
+
+def path_in(place: Any) -> object:  # noqa: ANN401 - passed on
+    """Name a file of a folder."""
+    return toolbudget.get_tool_result_path(place, "t1")
+
+
+PLACES = [
+    (open_session, "root"),
+    (DirectoryStore, "directory"),
+    (path_in, "directory"),
+    (Transcript, "path"),
+]
+
+
+@pytest.mark.parametrize(("function", "name"), PLACES)
+@pytest.mark.parametrize("place", [None, 5, "", b"results"])
+def test_a_place_that_is_none_is_named(
+    function: Callable[[Any], object],
+    name: str,
+    place: Any,  # noqa: ANN401
+) -> None:
+    """A number was "expected str, bytes or os.PathLike object", whoever had expected it."""
+    with pytest.raises(ConfigError, match=rf"^{name} .argument. must name a .*: {place!r}$"):
+        function(place)
+
+
+@pytest.mark.parametrize(("function", "name"), PLACES)
+def test_a_relative_place_needs_a_working_directory(
+    function: Callable[[Any], object], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where that has been removed, "No such file or directory" said nothing about which."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(ConfigError, match=rf"^{name} .argument. is relative.*: 'results'$"):
+        function("results")
+    assert function(tmp_path / "results") is not None
 
 
 def test_a_path_may_be_an_object(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,22 @@ def test_forks_have_their_own_and_sub_agents_share(tmp_path: Path) -> None:
     with open_session(tmp_path, "s3") as session, session.subagent("a1") as agent:
         assert gate(agent, "t1", LARGE)
         assert not gate(session, "t2", OTHER)
+
+
+def test_a_folder_in_the_place_of_one_that_was_removed_is_empty(tmp_path: Path) -> None:
+    """Many file systems give it the number by which the one before was known."""
+    with open_session(tmp_path) as session:
+        for number in range(5):
+            assert gate(session, f"t{number}", LARGE)
+            assert not gate(session, "u1", OTHER)
+            shutil.rmtree(session.directory / "tool-results")
+        assert gate(session, "u1", OTHER)
+        shutil.rmtree(session.directory)
+        # A session that a clean-up took may be open still.
+        for number in range(5):
+            with open_session(tmp_path, f"other{number}") as other:
+                assert gate(other, "t1", LARGE)
+                shutil.rmtree(other.directory)
 
 
 def test_strict_raises(tmp_path: Path) -> None:

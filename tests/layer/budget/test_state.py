@@ -21,6 +21,8 @@ from toolbudget import (
     create_content_replacement_state,
     reconstruct_content_replacement_state,
 )
+from toolbudget import _core as core
+from toolbudget._core.pure import Key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,3 +248,22 @@ def test_entries_of_another_kind_are_not_ours() -> None:
     )
     state = reconstruct_content_replacement_state([msg(res("t1", "a longer text"))], [other])
     assert state == create_content_replacement_state()
+
+
+def test_what_was_cleared_is_written_in_a_fixed_order() -> None:
+    """D3: a state gives the same text in every process, in whatever order its sets come."""
+    state = create_content_replacement_state()
+    names = [f"t{number}" for number in range(30)]
+    for name in names:
+        state.clear(Key(name, core.fingerprint((name,))), f"{name} is cleared")
+    cleared = json.loads(state.to_json())["cleared"]
+    assert [tool_use_id for tool_use_id, _, _ in cleared] == sorted(names)
+
+
+def test_what_a_parent_expects_is_inherited_in_its_order() -> None:
+    """R7: gaps are filled in the same order in every process."""
+    names = [f"t{number}" for number in range(30)]
+    parent = reconstruct_content_replacement_state([], [foreign(name, "short") for name in names])
+    child = create_content_replacement_state()
+    child.fill_gaps(parent, set(names))
+    assert list(child.unapplied) == names

@@ -228,6 +228,21 @@ def test_side_chains_are_requests_of_their_own() -> None:
         normalize_messages_for_api([side, other])
 
 
+def test_of_many_chains_a_few_are_named() -> None:
+    """Each of 4,000 agents, with ids of any length, stood in one error: megabytes of it."""
+    messages = [
+        {
+            "type": "user",
+            "agentId": f"a{number}" + "x" * 9_000,
+            "message": {"role": "user", "content": "hello"},
+        }
+        for number in range(4_000)
+    ]
+    with pytest.raises(InvalidMessageError, match=r"4000 chains.*'a0x.*'a4x.*, …$") as caught:
+        normalize_messages_for_api(messages)
+    assert len(str(caught.value)) < 400
+
+
 def test_thinking_and_signed_blocks_stay_as_they_are() -> None:
     """What the provider signed goes back unchanged, also what an empty thinking block holds."""
     blocks = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,15 +108,17 @@ class _Drawer:
 
     def outline(self) -> Outline:
         """Take the last boundary that no open chain goes on behind."""
-        boundary, ids_before, open_chains = 0, 0, list[Chain]()
-        for count, (start, ids, ended) in self._starts.items():
+        ends = sorted(self._last[chain] for chain in self._open)
+        boundary, ids_before, ended = 0, 0, None
+        for count, (start, ids, chain) in self._starts.items():
             # Open now, and without a message since: these were open there too.
-            left = [
-                chain for chain, last in self._last.items() if chain in self._open and last < start
-            ]
-            if start > boundary and len(left) == count:
-                boundary, ids_before = start, ids
-                open_chains = left if ended is None else [*left, ended]
+            left = bisect_left(ends, start)
+            if start > boundary and left == count:
+                boundary, ids_before, ended = start, ids, chain
+        last = self._last.items()
+        open_chains = [chain for chain, index in last if chain in self._open and index < boundary]
+        if ended is not None:
+            open_chains.append(ended)
         chains = list(self._last)
         return Outline(boundary, self._ids, ids_before, chains, open_chains, self._first)
 
