@@ -30,6 +30,12 @@ pub(crate) trait Sink<'py> {
 
     fn begin_user(&mut self, message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()>;
 
+    /// Tells that the message has so many blocks, each of which may be a call.
+    fn expect_calls(&mut self, _blocks: usize) {}
+
+    /// The same of results.
+    fn expect_results(&mut self, _blocks: usize) {}
+
     fn add_call(&mut self, tool_use_id: PyText<'py>, call: Call<PyText<'py>>);
 
     fn add_result(&mut self, found: Found<PyText<'py>>, place: Place<'py>) -> PyResult<()>;
@@ -137,6 +143,7 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
     }
 
     fn read_plain_calls(&mut self, content: &Bound<'py, PyList>) -> PyResult<()> {
+        self.sink.expect_calls(content.len());
         for index in 0.. {
             match self.readers.blocks.call(content, index) {
                 Read::End => break,
@@ -199,6 +206,7 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
         content: &Bound<'py, PyList>,
         message_index: usize,
     ) -> PyResult<()> {
+        self.sink.expect_results(content.len());
         for block_index in 0.. {
             let read = match self.readers.blocks.result(content, block_index) {
                 Read::End => break,

@@ -33,11 +33,14 @@ impl<T> Table<T> {
         }
     }
 
-    /// Makes room for so many items, if there is none yet.
+    /// Makes room for so many more items.
+    #[inline]
     pub(crate) fn expect(&mut self, items: usize) {
-        if self.slots.is_empty() {
+        let slots = (self.items.len() + items).saturating_mul(2);
+        if slots > self.slots.len() || self.slots.is_empty() {
             self.items.reserve(items);
-            self.spread(items.saturating_mul(2).max(16).next_power_of_two());
+            let at_least = self.slots.len().saturating_mul(4).max(16);
+            self.spread(slots.max(at_least).next_power_of_two());
         }
     }
 
@@ -287,6 +290,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(table.len(), places.len());
+            table.expect(expected);
             for (&key, &place) in &places {
                 prop_assert_eq!(*table.get(place), key);
             }
