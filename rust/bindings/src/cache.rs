@@ -66,7 +66,7 @@ impl FingerprintCache {
         };
         let entries = content.iter().flat_map(|memory| &memory.entries);
         // Plain texts and what belongs to them refer to nothing; a subclass may.
-        for entry in entries.filter(|entry| entry.may_refer) {
+        for entry in entries.filter(|entry| entry.may_refer()) {
             visit.call(&entry.first)?;
             for object in entry.others() {
                 visit.call(object)?;
@@ -308,13 +308,13 @@ impl Memory {
         unit: Unit,
     ) -> PyResult<u64> {
         let entry = &mut self.entries[index];
-        if let Some((known, size)) = entry.measured
+        if let Some((known, size)) = entry.more().and_then(|more| more.measured)
             && known == unit
         {
             return Ok(size);
         }
         let size = text::measure(parts, unit)?;
-        entry.measured = Some((unit, size));
+        entry.more_mut().measured = Some((unit, size));
         Ok(size)
     }
 
@@ -329,12 +329,13 @@ impl Memory {
         py: Python<'py>,
         index: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if let Some(object) = &self.entries[index].object {
+        let known = self.entries[index].more();
+        if let Some(object) = known.and_then(|more| more.object.as_ref()) {
             return Ok(object.bind(py).clone());
         }
         let fingerprint = self.fingerprint(py, index)?;
         let object = Classes::get(py)?.new_fingerprint(py, fingerprint)?;
-        self.entries[index].object = Some(object.clone().unbind());
+        self.entries[index].more_mut().object = Some(object.clone().unbind());
         Ok(object)
     }
 
