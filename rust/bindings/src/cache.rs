@@ -210,9 +210,8 @@ impl Memory {
             0 => None,
             _ => self.find(texts.objects()),
         };
-        let index = match found {
-            Some(index) => index,
-            None => self.add(py, texts)?,
+        let Some(index) = found else {
+            return self.add(py, texts);
         };
         let entry = &mut self.entries[index];
         if entry.call != self.call {
@@ -259,17 +258,21 @@ impl Memory {
     fn add(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
         let is_framed = text::is_framed(py, texts.parts())?;
         let entry = match texts {
-            Texts::Plain(text) => Entry::of_plain(text, is_framed),
-            Texts::Odd(_) => {
-                let fingerprint = text::fingerprint(texts.parts())?;
-                Entry::of_odd(texts.objects(), fingerprint, is_framed)
-                    .ok_or_else(|| PyValueError::new_err("a text without an object"))?
-            }
+            Texts::Plain(text) => Entry::of_plain(text, is_framed, self.call),
+            Texts::Odd(_) => self.odd_entry(texts, is_framed)?,
         };
         let index = self.entries.len();
         self.entries.push(entry);
+        self.used += 1;
         self.expected = index + 1;
         Ok(index)
+    }
+
+    #[cold]
+    fn odd_entry(&self, texts: &Texts<'_>, is_framed: bool) -> PyResult<Entry> {
+        let fingerprint = text::fingerprint(texts.parts())?;
+        Entry::of_odd(texts.objects(), fingerprint, is_framed, self.call)
+            .ok_or_else(|| PyValueError::new_err("a text without an object"))
     }
 
     pub(crate) fn fingerprint(&mut self, py: Python<'_>, index: usize) -> PyResult<Fingerprint> {

@@ -41,11 +41,11 @@ pub(crate) struct Decided {
 impl Entry {
     /// That of a plain text; it is hashed only if it may be another one later.
     #[inline]
-    pub(crate) fn of_plain(text: &Bound<'_, PyString>, is_framed: bool) -> Self {
+    pub(crate) fn of_plain(text: &Bound<'_, PyString>, is_framed: bool, call: u64) -> Self {
         Self {
             first: text.clone().into_any().unbind(),
             more: None,
-            call: 0,
+            call,
             is_past: false,
             fingerprint: None,
             is_framed,
@@ -58,6 +58,7 @@ impl Entry {
         objects: &[Bound<'_, PyAny>],
         fingerprint: Fingerprint,
         is_framed: bool,
+        call: u64,
     ) -> Option<Self> {
         let (first, others) = objects.split_first()?;
         let others = others.iter().map(|object| object.clone().unbind());
@@ -71,7 +72,7 @@ impl Entry {
         Some(Self {
             first: first.clone().unbind(),
             more: Some(Box::new(more)),
-            call: 0,
+            call,
             is_past: false,
             fingerprint: Some(fingerprint),
             is_framed,

@@ -11,13 +11,11 @@ use crate::collect::Place;
 use crate::items::{Items, is_list};
 use crate::raw::{Read, Readers, ToolResult, is_same_text, length_chars};
 use crate::shape::{
-    Message, Role, check_sequence, field, is_mapping, is_type, read_message, text_field, texts,
+    Message, Role, check_sequence, field, is_for_code, is_mapping, is_type, read_message,
+    text_field, texts,
 };
-use crate::text::{PyText, Wtf8, head};
+use crate::text::PyText;
 use crate::texts::Texts;
-
-/// Characters of a caller's kind that tell what it is.
-const CALLER_KIND_CHARS: usize = 14;
 
 /// What is told about everything that a walk meets, in order.
 pub(crate) trait Sink<'py> {
@@ -391,16 +389,4 @@ fn text_result<'py>(
         has_toolset,
     };
     Ok(Ok((found, content, texts)))
-}
-
-fn is_for_code(block: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = block.py();
-    let Some(caller) = field(block, intern!(py, "caller"))? else {
-        return Ok(false);
-    };
-    let Some(kind) = text_field(&caller, intern!(py, "type"))? else {
-        return Ok(false);
-    };
-    let kind = Wtf8::of(&head(&kind, CALLER_KIND_CHARS)?)?;
-    Ok(toolbudget_core::is_code_caller(kind.as_bytes()?))
 }

@@ -92,8 +92,14 @@ impl<T: Text> CallBook<T> {
     }
 
     /// Gives the last call so far with the id of a result, and takes note that it was answered.
+    #[inline]
     pub(crate) fn answer(&mut self, chain: ChainIndex, tool_use_id: &T) -> Option<Answered<'_, T>> {
-        let calls = self.calls_of(chain, tool_use_id)?;
+        let next = self.calls.at(self.expected);
+        if !next.is_some_and(|calls| calls.is_of(chain, tool_use_id)) {
+            self.expected = self.place_of(chain, tool_use_id)?;
+        }
+        let calls = self.calls.get_mut(self.expected);
+        self.expected += 1;
         Some(Answered {
             is_first: !mem::replace(&mut calls.has_result, true),
             call: calls.last.as_deref().unwrap_or(&calls.first),
@@ -101,28 +107,23 @@ impl<T: Text> CallBook<T> {
     }
 
     /// The same for a result before which there was no call: gives the first one.
-    #[cold]
     pub(crate) fn answer_late(
         &mut self,
         chain: ChainIndex,
         tool_use_id: &T,
     ) -> Option<Answered<'_, T>> {
-        let calls = self.calls_of(chain, tool_use_id)?;
+        let place = self.place_of(chain, tool_use_id)?;
+        let calls = self.calls.get_mut(place);
         Some(Answered {
             is_first: !mem::replace(&mut calls.has_result, true),
             call: &calls.first,
         })
     }
 
-    #[inline]
-    fn calls_of(&mut self, chain: ChainIndex, tool_use_id: &T) -> Option<&mut Calls<T>> {
-        let next = self.calls.at(self.expected);
-        if !next.is_some_and(|calls| calls.is_of(chain, tool_use_id)) {
-            let hash = KeyState.hash_one((chain, tool_use_id));
-            self.expected = self.find(hash, chain, tool_use_id)?;
-        }
-        self.expected += 1;
-        Some(self.calls.get_mut(self.expected - 1))
+    #[cold]
+    fn place_of(&self, chain: ChainIndex, tool_use_id: &T) -> Option<usize> {
+        let hash = KeyState.hash_one((chain, tool_use_id));
+        self.find(hash, chain, tool_use_id)
     }
 
     /// The place of the calls with an id.

@@ -275,17 +275,20 @@ impl<T: Text> Collector<T> {
             self.groups.push(Group::beginning_with(index));
         }
         self.is_each_once &= *self.only_chain.get_or_insert(self.chain) == self.chain;
-        let mut candidate = Candidate {
+        let (mut tool_name, mut is_exempt) = (None, found.has_toolset);
+        if let Some(answered) = self.calls.answer(self.chain, &found.tool_use_id) {
+            tool_name.clone_from(&answered.call.tool_name);
+            is_exempt |= answered.call.is_for_code;
+            self.is_each_once &= answered.is_first;
+        } else {
+            self.unanswering.push((index, self.chain));
+        }
+        self.candidates.push(Candidate {
             tool_use_id: found.tool_use_id,
             size_chars: found.size_chars,
-            tool_name: None,
-            is_exempt: found.has_toolset,
-        };
-        match self.calls.answer(self.chain, &candidate.tool_use_id) {
-            Some(answered) => self.is_each_once &= candidate.join(&answered),
-            None => self.unanswering.push((index, self.chain)),
-        }
-        self.candidates.push(candidate);
+            tool_name,
+            is_exempt,
+        });
     }
 
     /// Counts a result that is no candidate.
@@ -308,7 +311,11 @@ impl<T: Text> Collector<T> {
         for (index, chain) in self.unanswering {
             let candidate = &mut self.candidates[index];
             let answered = self.calls.answer_late(chain, &candidate.tool_use_id);
-            self.is_each_once &= answered.is_some_and(|answered| candidate.join(&answered));
+            self.is_each_once &= answered.as_ref().is_some_and(|answered| answered.is_first);
+            if let Some(Answered { call, .. }) = answered {
+                candidate.tool_name.clone_from(&call.tool_name);
+                candidate.is_exempt |= call.is_for_code;
+            }
         }
         let mut exemptions = Exemptions {
             ask: is_exempt_tool,
@@ -328,16 +335,6 @@ impl<T: Text> Collector<T> {
             skipped: self.skipped,
             has_distinct_ids: self.is_each_once,
         })
-    }
-}
-
-impl<T: Text> Candidate<T> {
-    /// Takes over what its call says; tells whether no other result has answered that.
-    #[inline]
-    fn join(&mut self, answered: &Answered<'_, T>) -> bool {
-        self.tool_name.clone_from(&answered.call.tool_name);
-        self.is_exempt |= answered.call.is_for_code;
-        answered.is_first
     }
 }
 

@@ -140,15 +140,22 @@ const fn slot_of(hash: u64, last: usize) -> usize {
 }
 
 /// Makes [`KeyHasher`]s, all with the random numbers of this process.
+///
+/// ```
+/// use std::collections::HashSet;
+///
+/// let mut ids = HashSet::with_hasher(toolbudget_core::KeyState);
+/// assert!(ids.insert("t1") && !ids.insert("t1"));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct KeyState;
+pub struct KeyState;
 
 /// Folds whole numbers in, and leaves bytes to the standard library's hasher.
 ///
 /// A text that carries its hash, as Python's does, writes a number: it need not be hashed again. A
 /// text that writes its bytes is hashed as anywhere else, so that nobody can choose ids that collide.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyHasher {
+pub struct KeyHasher {
     folded: u64,
     multiplier: u64,
     bytes: Option<DefaultHasher>,
