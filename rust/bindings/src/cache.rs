@@ -66,7 +66,7 @@ impl FingerprintCache {
         };
         let entries = content.iter().flat_map(|memory| &memory.entries);
         // Plain texts and what belongs to them refer to nothing; a subclass may.
-        for entry in entries.filter(|entry| entry.may_refer) {
+        for entry in entries.filter(|entry| entry.may_refer()) {
             visit.call(&entry.first)?;
             for object in entry.others() {
                 visit.call(object)?;
@@ -210,9 +210,8 @@ impl Memory {
             0 => None,
             _ => self.find(texts.objects()),
         };
-        let index = match found {
-            Some(index) => index,
-            None => self.add(py, texts)?,
+        let Some(index) = found else {
+            return self.add(py, texts);
         };
         let entry = &mut self.entries[index];
         if entry.call != self.call {
@@ -259,17 +258,21 @@ impl Memory {
     fn add(&mut self, py: Python<'_>, texts: &Texts<'_>) -> PyResult<usize> {
         let is_framed = text::is_framed(py, texts.parts())?;
         let entry = match texts {
-            Texts::Plain(text) => Entry::of_plain(text, is_framed),
-            Texts::Odd(_) => {
-                let fingerprint = text::fingerprint(texts.parts())?;
-                Entry::of_odd(texts.objects(), fingerprint, is_framed)
-                    .ok_or_else(|| PyValueError::new_err("a text without an object"))?
-            }
+            Texts::Plain(text) => Entry::of_plain(text, is_framed, self.call),
+            Texts::Odd(_) => self.odd_entry(texts, is_framed)?,
         };
         let index = self.entries.len();
         self.entries.push(entry);
+        self.used += 1;
         self.expected = index + 1;
         Ok(index)
+    }
+
+    #[cold]
+    fn odd_entry(&self, texts: &Texts<'_>, is_framed: bool) -> PyResult<Entry> {
+        let fingerprint = text::fingerprint(texts.parts())?;
+        Entry::of_odd(texts.objects(), fingerprint, is_framed, self.call)
+            .ok_or_else(|| PyValueError::new_err("a text without an object"))
     }
 
     pub(crate) fn fingerprint(&mut self, py: Python<'_>, index: usize) -> PyResult<Fingerprint> {
@@ -308,13 +311,13 @@ impl Memory {
         unit: Unit,
     ) -> PyResult<u64> {
         let entry = &mut self.entries[index];
-        if let Some((known, size)) = entry.measured
+        if let Some((known, size)) = entry.more().and_then(|more| more.measured)
             && known == unit
         {
             return Ok(size);
         }
         let size = text::measure(parts, unit)?;
-        entry.measured = Some((unit, size));
+        entry.more_mut().measured = Some((unit, size));
         Ok(size)
     }
 
@@ -329,12 +332,13 @@ impl Memory {
         py: Python<'py>,
         index: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if let Some(object) = &self.entries[index].object {
+        let known = self.entries[index].more();
+        if let Some(object) = known.and_then(|more| more.object.as_ref()) {
             return Ok(object.bind(py).clone());
         }
         let fingerprint = self.fingerprint(py, index)?;
         let object = Classes::get(py)?.new_fingerprint(py, fingerprint)?;
-        self.entries[index].object = Some(object.clone().unbind());
+        self.entries[index].more_mut().object = Some(object.clone().unbind());
         Ok(object)
     }
 

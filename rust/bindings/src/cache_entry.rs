@@ -9,21 +9,27 @@ use toolbudget_core::{Decision, Fingerprint, Unit};
 /// One text: the objects that it comes from, kept alive so that their addresses stay their own.
 pub(crate) struct Entry {
     pub(crate) first: Py<PyAny>,
-    /// Where the text comes from several objects.
-    pub(crate) others: Option<Box<[Py<PyAny>]>>,
-    pub(crate) may_refer: bool,
+    /// What few texts have; apart, because an entry is made for every result.
+    more: Option<Box<More>>,
     pub(crate) call: u64,
     /// Whether a message holds it that calls need not meet any more.
     pub(crate) is_past: bool,
     /// `None` for a plain text that was not hashed yet: it stays what it is, so that it can wait.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) is_framed: bool,
+    /// What was decided about the text together with an id.
+    pub(crate) decided: Option<Decided>,
+}
+
+#[derive(Default)]
+pub(crate) struct More {
+    /// Where the text comes from several objects: all but the first one.
+    others: Box<[Py<PyAny>]>,
+    may_refer: bool,
     /// Its size in another unit than characters, once it was asked for.
     pub(crate) measured: Option<(Unit, u64)>,
     /// The fingerprint as Python has it, once it was asked for.
     pub(crate) object: Option<Py<PyAny>>,
-    /// What was decided about the text together with an id.
-    pub(crate) decided: Option<Decided>,
 }
 
 pub(crate) struct Decided {
@@ -34,17 +40,15 @@ pub(crate) struct Decided {
 
 impl Entry {
     /// That of a plain text; it is hashed only if it may be another one later.
-    pub(crate) fn of_plain(text: &Bound<'_, PyString>, is_framed: bool) -> Self {
+    #[inline]
+    pub(crate) fn of_plain(text: &Bound<'_, PyString>, is_framed: bool, call: u64) -> Self {
         Self {
             first: text.clone().into_any().unbind(),
-            others: None,
-            may_refer: false,
-            call: 0,
+            more: None,
+            call,
             is_past: false,
             fingerprint: None,
             is_framed,
-            measured: None,
-            object: None,
             decided: None,
         }
     }
@@ -54,21 +58,24 @@ impl Entry {
         objects: &[Bound<'_, PyAny>],
         fingerprint: Fingerprint,
         is_framed: bool,
+        call: u64,
     ) -> Option<Self> {
         let (first, others) = objects.split_first()?;
         let others = others.iter().map(|object| object.clone().unbind());
-        Some(Self {
-            first: first.clone().unbind(),
-            others: (others.len() > 0).then(|| others.collect()),
+        let more = More {
+            others: others.collect(),
             may_refer: !objects
                 .iter()
                 .all(PyAnyMethods::is_exact_instance_of::<PyString>),
-            call: 0,
+            ..More::default()
+        };
+        Some(Self {
+            first: first.clone().unbind(),
+            more: Some(Box::new(more)),
+            call,
             is_past: false,
             fingerprint: Some(fingerprint),
             is_framed,
-            measured: None,
-            object: None,
             decided: None,
         })
     }
@@ -81,7 +88,21 @@ impl Entry {
 
     /// All but the first one.
     pub(crate) fn others(&self) -> &[Py<PyAny>] {
-        self.others.as_deref().unwrap_or_default()
+        self.more().map_or(&[], |more| &more.others)
+    }
+
+    /// Whether its objects may refer to others, as those of a subclass may.
+    pub(crate) fn may_refer(&self) -> bool {
+        self.more().is_some_and(|more| more.may_refer)
+    }
+
+    pub(crate) fn more(&self) -> Option<&More> {
+        self.more.as_deref()
+    }
+
+    /// The same, to be noted there.
+    pub(crate) fn more_mut(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
     }
 
     /// Whether it is about these very objects.

@@ -12,6 +12,9 @@ use crate::text::PyText;
 use crate::texts::Texts;
 use crate::walk::{Sink, walk};
 
+/// For how many results there is room before they are met, at most.
+pub(crate) const MOST_ROOM: usize = 4_096;
+
 /// Where a text result stands, and what is in it.
 pub(crate) struct Place<'py> {
     pub(crate) message_index: usize,
@@ -128,18 +131,29 @@ impl<'py> Sink<'py> for Gathered<'py> {
     #[inline]
     fn begin_assistant(
         &mut self,
-        message_index: usize,
+        _message_index: usize,
         chain: Chain<PyText<'py>>,
         message_id: Option<PyText<'py>>,
     ) {
-        self.collector
-            .begin_assistant(message_index, chain, message_id);
+        self.collector.begin_assistant(chain, message_id);
     }
 
     #[inline]
-    fn begin_user(&mut self, message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()> {
-        self.collector.begin_user(message_index, chain);
+    fn begin_user(&mut self, _message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()> {
+        self.collector.begin_user(chain);
         Ok(())
+    }
+
+    #[inline]
+    fn expect_calls(&mut self, blocks: usize) {
+        self.collector.expect_calls(blocks.min(MOST_ROOM));
+    }
+
+    #[inline]
+    fn expect_results(&mut self, blocks: usize) {
+        let results = blocks.min(MOST_ROOM);
+        self.collector.expect_results(results);
+        self.places.reserve(results);
     }
 
     #[inline(always)]

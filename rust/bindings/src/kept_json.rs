@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use toolbudget_core::{Fingerprint, KeptJson, TextHash};
+use toolbudget_core::{Fingerprint, KeptJson, KeyState, TextHash};
 
 use crate::decision_reading::read_key;
 use crate::decisions::Mark;
@@ -54,7 +54,7 @@ fn of_plan(
     let Some(keys) = items.get().keys(py)? else {
         return Ok(None);
     };
-    let mut met = HashSet::new();
+    let mut met = HashSet::with_capacity_and_hasher(items.get().items.len(), KeyState);
     for key in left_out.try_iter()? {
         let (tool_use_id, mark) = read_key(&key?)?;
         // An odd fingerprint is none that a text of a plan has.

@@ -273,6 +273,9 @@ impl<'py> Knowledge for PyKnowledge<'_, 'py> {
 
     #[inline]
     fn is_surely_kept(&mut self, candidate: usize) -> PyResult<bool> {
+        if self.knows_nothing {
+            return Ok(false);
+        }
         let entry = self.entry(candidate)?;
         let result = &self.collected.survey.candidates()[candidate];
         let is_kept = !self.memory.is_framed(entry)

@@ -74,5 +74,9 @@ fn is_surely_plain(name: &[u8]) -> bool {
         .len()
         .checked_sub(HASHED_END_CHARS)
         .is_some_and(|dash| name[dash] == b'-');
-    !may_be_hashed && name.iter().all(|byte| IS_PLAIN[usize::from(*byte)])
+    // Nearly always all of them are: no branch for each of them is quicker.
+    !may_be_hashed
+        && name.iter().fold(true, |is_plain, byte| {
+            is_plain & IS_PLAIN[usize::from(*byte)]
+        })
 }

@@ -7,7 +7,7 @@ use pyo3::types::PyList;
 
 use crate::cache::{FingerprintCache, Memory};
 use crate::classes::Classes;
-use crate::collect::Collected;
+use crate::collect::{Collected, MOST_ROOM};
 use crate::knowledge::PyKnowledge;
 use crate::known::{Known, PyReplacement};
 use crate::late_replacement::LateReplacement;
@@ -19,8 +19,6 @@ use crate::totals::TotalsOfGroups;
 
 pub(crate) type CorePlan<'py> = toolbudget_core::Plan<PyReplacement<'py>, LateReplacement>;
 
-/// For how many results there is room from the beginning, if a list has enough messages.
-const MOST_ROOM_AT_FIRST: usize = 4_096;
 /// Every other message may hold several results; to grow while they are read takes longer than
 /// room that is never used.
 const USUAL_RESULTS_OF_A_MESSAGE: usize = 4;
@@ -98,7 +96,7 @@ fn plan_with<'py>(
     let list = messages.cast_exact::<PyList>();
     let at_first = list.map_or(0, |list| {
         let usual = list.len().saturating_mul(USUAL_RESULTS_OF_A_MESSAGE);
-        usual.min(MOST_ROOM_AT_FIRST)
+        usual.min(MOST_ROOM)
     });
     let expected = memory.len().max(at_first);
     let collected = Collected::of(

@@ -10,8 +10,11 @@ use toolbudget_core::Chain;
 use crate::error;
 use crate::items::{Items, is_list};
 use crate::raw::{PlainMessage, Readers, is_same_text};
-use crate::text::{self, PyText};
+use crate::text::{self, PyText, Wtf8, head};
 use crate::texts::Texts;
+
+/// Characters of a caller's kind that tell what it is.
+const CALLER_KIND_CHARS: usize = 14;
 
 /// What an element of a message list is, if it is of interest.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -136,6 +139,19 @@ pub(crate) fn texts<'py>(content: &Bound<'py, PyAny>) -> PyResult<Option<Texts<'
 pub(crate) fn is_type(block: &Bound<'_, PyAny>, expected: &Bound<'_, PyString>) -> PyResult<bool> {
     let kind = text_field(block, intern!(block.py(), "type"))?;
     Ok(kind.is_some_and(|kind| is_same_text(&kind, expected)))
+}
+
+/// Whether running code made a call, by the kind of its caller.
+pub(crate) fn is_for_code(block: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = block.py();
+    let Some(caller) = field(block, intern!(py, "caller"))? else {
+        return Ok(false);
+    };
+    let Some(kind) = text_field(&caller, intern!(py, "type"))? else {
+        return Ok(false);
+    };
+    let kind = Wtf8::of(&head(&kind, CALLER_KIND_CHARS)?)?;
+    Ok(toolbudget_core::is_code_caller(kind.as_bytes()?))
 }
 
 /// Refuses what cannot be a message list.

@@ -329,6 +329,12 @@ pub(crate) fn is_framed<'py>(py: Python<'py>, parts: &[Bound<'py, PyString>]) ->
     {
         return Ok(false);
     }
+    is_framed_odd(py, parts)
+}
+
+/// The same of a text that may be one by its first character.
+#[cold]
+fn is_framed_odd<'py>(py: Python<'py>, parts: &[Bound<'py, PyString>]) -> PyResult<bool> {
     let mut size_chars = 0_u64;
     let mut first = None;
     for part in parts {

@@ -11,13 +11,11 @@ use crate::collect::Place;
 use crate::items::{Items, is_list};
 use crate::raw::{Read, Readers, ToolResult, is_same_text, length_chars};
 use crate::shape::{
-    Message, Role, check_sequence, field, is_mapping, is_type, read_message, text_field, texts,
+    Message, Role, check_sequence, field, is_for_code, is_mapping, is_type, read_message,
+    text_field, texts,
 };
-use crate::text::{PyText, Wtf8, head};
+use crate::text::PyText;
 use crate::texts::Texts;
-
-/// Characters of a caller's kind that tell what it is.
-const CALLER_KIND_CHARS: usize = 14;
 
 /// What is told about everything that a walk meets, in order.
 pub(crate) trait Sink<'py> {
@@ -29,6 +27,12 @@ pub(crate) trait Sink<'py> {
     );
 
     fn begin_user(&mut self, message_index: usize, chain: Chain<PyText<'py>>) -> PyResult<()>;
+
+    /// Tells that the message has so many blocks, each of which may be a call.
+    fn expect_calls(&mut self, _blocks: usize) {}
+
+    /// The same of results.
+    fn expect_results(&mut self, _blocks: usize) {}
 
     fn add_call(&mut self, tool_use_id: PyText<'py>, call: Call<PyText<'py>>);
 
@@ -137,6 +141,7 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
     }
 
     fn read_plain_calls(&mut self, content: &Bound<'py, PyList>) -> PyResult<()> {
+        self.sink.expect_calls(content.len());
         for index in 0.. {
             match self.readers.blocks.call(content, index) {
                 Read::End => break,
@@ -199,6 +204,7 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
         content: &Bound<'py, PyList>,
         message_index: usize,
     ) -> PyResult<()> {
+        self.sink.expect_results(content.len());
         for block_index in 0.. {
             let read = match self.readers.blocks.result(content, block_index) {
                 Read::End => break,
@@ -383,16 +389,4 @@ fn text_result<'py>(
         has_toolset,
     };
     Ok(Ok((found, content, texts)))
-}
-
-fn is_for_code(block: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = block.py();
-    let Some(caller) = field(block, intern!(py, "caller"))? else {
-        return Ok(false);
-    };
-    let Some(kind) = text_field(&caller, intern!(py, "type"))? else {
-        return Ok(false);
-    };
-    let kind = Wtf8::of(&head(&kind, CALLER_KIND_CHARS)?)?;
-    Ok(toolbudget_core::is_code_caller(kind.as_bytes()?))
 }

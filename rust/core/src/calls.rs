@@ -1,6 +1,7 @@
 //! Calls: which tool each result belongs to, by the calls of its chain.
 
 use std::hash::BuildHasher as _;
+use std::mem;
 
 use crate::group::ChainIndex;
 use crate::hash::{KeyState, Table};
@@ -32,14 +33,12 @@ pub fn is_code_caller(kind: &[u8]) -> bool {
         .any(|caller| kind.starts_with(caller.as_bytes()))
 }
 
-/// The calls of an input by chain and id, in the order of the input.
+/// The calls of an input by chain and id, and which of them were answered so far.
 #[derive(Debug)]
-pub(crate) struct CallBook<T>(Table<Calls<T>>);
-
-#[derive(Debug)]
-struct PlacedCall<T> {
-    message_index: usize,
-    call: Call<T>,
+pub(crate) struct CallBook<T> {
+    calls: Table<Calls<T>>,
+    /// Results come in the order of their calls as a rule: the place of the next one.
+    expected: usize,
 }
 
 /// The calls of one chain and id; nearly always there is but one.
@@ -47,81 +46,90 @@ struct PlacedCall<T> {
 struct Calls<T> {
     chain: ChainIndex,
     tool_use_id: T,
-    first: PlacedCall<T>,
-    later: Vec<PlacedCall<T>>,
+    first: Call<T>,
+    last: Option<Box<Call<T>>>,
+    has_result: bool,
+}
+
+/// The call that a result belongs to.
+pub(crate) struct Answered<'a, T> {
+    pub(crate) call: &'a Call<T>,
+    /// Whether no other result has answered a call of the same chain and id.
+    pub(crate) is_first: bool,
 }
 
 impl<T: Text> CallBook<T> {
     /// Starts without calls, with room for some.
     pub(crate) fn with_capacity(calls: usize) -> Self {
-        let mut table = Table::new();
-        table.expect(calls);
-        Self(table)
+        let mut book = Self {
+            calls: Table::new(),
+            expected: 0,
+        };
+        book.expect(calls);
+        book
     }
 
-    /// How many places there are.
-    pub(crate) const fn len(&self) -> usize {
-        self.0.len()
+    /// Makes room for so many more calls.
+    pub(crate) fn expect(&mut self, calls: usize) {
+        self.calls.expect(calls);
     }
 
     /// Takes note of a call; calls come in the order of their messages.
-    pub(crate) fn add(
-        &mut self,
-        chain: ChainIndex,
-        tool_use_id: T,
-        message_index: usize,
-        call: Call<T>,
-    ) {
-        let placed = PlacedCall {
-            message_index,
-            call,
-        };
+    pub(crate) fn add(&mut self, chain: ChainIndex, tool_use_id: T, call: Call<T>) {
         let hash = KeyState.hash_one((chain, &tool_use_id));
         if let Some(place) = self.find(hash, chain, &tool_use_id) {
-            self.0.get_mut(place).later.push(placed);
+            self.calls.get_mut(place).last = Some(Box::new(call));
             return;
         }
         let calls = Calls {
             chain,
             tool_use_id,
-            first: placed,
-            later: Vec::new(),
+            first: call,
+            last: None,
+            has_result: false,
         };
-        self.0.add(hash, calls);
+        self.calls.add(hash, calls);
     }
 
-    /// Gives the last call before a result, else the first one after it.
-    ///
-    /// Results come in the order of their calls as a rule: `expected` is the place of the next one,
-    /// where it is looked for at first. If one is found, it is the place behind that.
-    pub(crate) fn nearest(
-        &self,
+    /// Gives the last call so far with the id of a result, and takes note that it was answered.
+    #[inline]
+    pub(crate) fn answer(&mut self, chain: ChainIndex, tool_use_id: &T) -> Option<Answered<'_, T>> {
+        let next = self.calls.at(self.expected);
+        if !next.is_some_and(|calls| calls.is_of(chain, tool_use_id)) {
+            self.expected = self.place_of(chain, tool_use_id)?;
+        }
+        let calls = self.calls.get_mut(self.expected);
+        self.expected += 1;
+        Some(Answered {
+            is_first: !mem::replace(&mut calls.has_result, true),
+            call: calls.last.as_deref().unwrap_or(&calls.first),
+        })
+    }
+
+    /// The same for a result before which there was no call: gives the first one.
+    pub(crate) fn answer_late(
+        &mut self,
         chain: ChainIndex,
         tool_use_id: &T,
-        message_index: usize,
-        expected: &mut usize,
-    ) -> Option<&Call<T>> {
-        let next = self.0.at(*expected);
-        let calls = if let Some(calls) = next.filter(|calls| calls.is_of(chain, tool_use_id)) {
-            calls
-        } else {
-            let hash = KeyState.hash_one((chain, tool_use_id));
-            *expected = self.find(hash, chain, tool_use_id)?;
-            self.0.get(*expected)
-        };
-        *expected += 1;
-        let later = &calls.later;
-        let before = later.partition_point(|placed| placed.message_index < message_index);
-        let nearest = match before.checked_sub(1) {
-            Some(last) => &later[last],
-            None => &calls.first,
-        };
-        Some(&nearest.call)
+    ) -> Option<Answered<'_, T>> {
+        let place = self.place_of(chain, tool_use_id)?;
+        let calls = self.calls.get_mut(place);
+        Some(Answered {
+            is_first: !mem::replace(&mut calls.has_result, true),
+            call: &calls.first,
+        })
+    }
+
+    #[cold]
+    fn place_of(&self, chain: ChainIndex, tool_use_id: &T) -> Option<usize> {
+        let hash = KeyState.hash_one((chain, tool_use_id));
+        self.find(hash, chain, tool_use_id)
     }
 
     /// The place of the calls with an id.
     fn find(&self, hash: u64, chain: ChainIndex, tool_use_id: &T) -> Option<usize> {
-        self.0.find(hash, |calls| calls.is_of(chain, tool_use_id))
+        self.calls
+            .find(hash, |calls| calls.is_of(chain, tool_use_id))
     }
 }
 
@@ -139,24 +147,30 @@ mod tests {
     use crate::group::{Chain, Grouper};
 
     proptest! {
-        /// The rule as it is worded, by looking at every call.
+        /// The rule as it is worded, by looking at every call: the last one before a result, else
+        /// the first one after it.
         #[test]
-        fn the_nearest_call_is_found(
-            mut calls in prop::collection::vec(0_usize..20, 0..6),
-            message_index in 0_usize..20,
-        ) {
-            calls.sort_unstable();
+        fn the_nearest_call_is_found(before in 0_usize..4, after in 0_usize..4) {
             let chain = Grouper::<String>::new().chain(Chain::default());
             let mut book = CallBook::with_capacity(0);
-            for (position, &message_index) in calls.iter().enumerate() {
+            let add = |book: &mut CallBook<String>, position: usize| {
                 let call = Call { tool_name: Some(position.to_string()), is_for_code: false };
-                book.add(chain, "t".to_owned(), message_index, call);
+                book.add(chain, "t".to_owned(), call);
+            };
+            let name = |answered: Answered<'_, String>| {
+                assert!(answered.is_first);
+                answered.call.tool_name.clone()
+            };
+            (0..before).for_each(|position| add(&mut book, position));
+            let mut nearest = book.answer(chain, &"t".to_owned()).and_then(name);
+            (before..before + after).for_each(|position| add(&mut book, position));
+            if nearest.is_none() {
+                nearest = book.answer_late(chain, &"t".to_owned()).and_then(name);
             }
-            let before = calls.iter().rposition(|&at| at < message_index);
-            let expected = before.or_else(|| calls.iter().position(|&at| at >= message_index));
-            let nearest = book.nearest(chain, &"t".to_owned(), message_index, &mut 0);
-            let name = nearest.and_then(|call| call.tool_name.clone());
-            prop_assert_eq!(name, expected.map(|position| position.to_string()));
+            let expected = before.checked_sub(1).or((after > 0).then_some(0));
+            prop_assert_eq!(nearest, expected.map(|position| position.to_string()));
+            let again = book.answer(chain, &"t".to_owned());
+            prop_assert!(again.is_none_or(|answered| !answered.is_first));
         }
     }
 }

@@ -3,13 +3,11 @@
 //! What a message looks like is its reader's business. It tells a [`Collector`] what it meets, in
 //! order, and gets a [`Survey`] of it.
 
-use crate::calls::{Call, CallBook};
+use crate::calls::{Answered, Call, CallBook};
 use crate::group::{Chain, ChainIndex, Grouper};
 use crate::hash::KeyMap;
 use crate::text::Text;
-use answered::Answered;
 
-mod answered;
 mod members;
 
 pub use members::Members;
@@ -120,6 +118,14 @@ pub struct Group {
     pub is_followed: bool,
 }
 
+impl Group {
+    fn beginning_with(candidate: usize) -> Self {
+        let mut group = Self::default();
+        group.candidates.push(candidate);
+        group
+    }
+}
+
 /// What a list holds; a [`Collector`] makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survey<T> {
@@ -175,10 +181,10 @@ impl<T> Survey<T> {
 /// use toolbudget_core::{Call, Chain, Collector, Found};
 ///
 /// let mut collector = Collector::new();
-/// collector.begin_assistant(0, Chain::default(), None);
+/// collector.begin_assistant(Chain::default(), None);
 /// let tool_name = Some("Bash".to_owned());
 /// collector.add_call("t1".to_owned(), Call { tool_name, is_for_code: false });
-/// collector.begin_user(1, Chain::default());
+/// collector.begin_user(Chain::default());
 /// collector.add_result(Found {
 ///     tool_use_id: "t1".to_owned(),
 ///     size_chars: 9,
@@ -193,18 +199,16 @@ impl<T> Survey<T> {
 pub struct Collector<T> {
     grouper: Grouper<T>,
     chain: ChainIndex,
-    message_index: usize,
     calls: CallBook<T>,
-    found: Vec<PlacedFound<T>>,
+    candidates: Vec<Candidate<T>>,
+    /// Results before which there was no call of theirs.
+    unanswering: Vec<(usize, ChainIndex)>,
+    /// The chain of all results so far.
+    only_chain: Option<ChainIndex>,
+    /// Whether every result answers a call that no other one does, all of them of one chain.
+    is_each_once: bool,
     groups: Vec<Group>,
     skipped: Skipped,
-}
-
-#[derive(Debug)]
-struct PlacedFound<T> {
-    chain: ChainIndex,
-    message_index: usize,
-    found: Found<T>,
 }
 
 impl<T: Text> Collector<T> {
@@ -221,22 +225,18 @@ impl<T: Text> Collector<T> {
         Self {
             chain: grouper.chain(Chain::default()),
             grouper,
-            message_index: 0,
             calls: CallBook::with_capacity(results),
-            found: Vec::with_capacity(results),
+            candidates: Vec::with_capacity(results),
+            unanswering: Vec::new(),
+            only_chain: None,
+            is_each_once: true,
             groups: Vec::new(),
             skipped: Skipped::default(),
         }
     }
 
-    /// Goes on with an assistant message. `message_index` grows from message to message.
-    pub fn begin_assistant(
-        &mut self,
-        message_index: usize,
-        chain: Chain<T>,
-        message_id: Option<T>,
-    ) {
-        self.message_index = message_index;
+    /// Goes on with an assistant message.
+    pub fn begin_assistant(&mut self, chain: Chain<T>, message_id: Option<T>) {
         self.chain = self.grouper.chain(chain);
         if let Some(ended) = self.grouper.ended_by(self.chain, message_id)
             && let Some(group) = self.groups.get_mut(ended)
@@ -245,34 +245,49 @@ impl<T: Text> Collector<T> {
         }
     }
 
+    /// Makes room for so many more calls.
+    pub fn expect_calls(&mut self, calls: usize) {
+        self.calls.expect(calls);
+    }
+
     /// Adds a call of the message that was begun last.
     pub fn add_call(&mut self, tool_use_id: T, call: Call<T>) {
-        self.calls
-            .add(self.chain, tool_use_id, self.message_index, call);
+        self.calls.add(self.chain, tool_use_id, call);
     }
 
     /// Goes on with a user message.
-    pub fn begin_user(&mut self, message_index: usize, chain: Chain<T>) {
-        self.message_index = message_index;
+    pub fn begin_user(&mut self, chain: Chain<T>) {
         self.chain = self.grouper.chain(chain);
+    }
+
+    /// Makes room for so many more results.
+    pub fn expect_results(&mut self, results: usize) {
+        self.candidates.reserve(results);
     }
 
     /// Adds a text result of the message that was begun last.
     pub fn add_result(&mut self, found: Found<T>) {
         let group = self.grouper.group_of(self.chain);
-        if group == self.groups.len() {
-            self.groups.push(Group {
-                candidates: Members::default(),
-                is_followed: false,
-            });
-        }
+        let index = self.candidates.len();
         if let Some(group) = self.groups.get_mut(group) {
-            group.candidates.push(self.found.len());
+            group.candidates.push(index);
+        } else {
+            self.groups.push(Group::beginning_with(index));
         }
-        self.found.push(PlacedFound {
-            chain: self.chain,
-            message_index: self.message_index,
-            found,
+        self.is_each_once &= *self.only_chain.get_or_insert(self.chain) == self.chain;
+        let (mut tool_name, mut is_exempt) = (None, found.has_toolset);
+        if let Some(answered) = self.calls.answer(self.chain, &found.tool_use_id) {
+            tool_name.clone_from(&answered.call.tool_name);
+            is_exempt |= answered.call.is_for_code;
+            self.is_each_once &= answered.is_first;
+        } else {
+            self.unanswering.push((index, self.chain));
+        }
+        self.candidates.push(Candidate {
+            tool_use_id: found.tool_use_id,
+            size_chars: found.size_chars,
+            tool_name,
+            is_exempt,
         });
     }
 
@@ -281,7 +296,7 @@ impl<T: Text> Collector<T> {
         self.skipped.add(reason);
     }
 
-    /// Joins every result to its call.
+    /// Joins what is left to be joined, and gives what was met.
     ///
     /// `is_exempt_tool` tells by a tool's name whether its limit is infinite; it is asked once for
     /// each name.
@@ -290,38 +305,35 @@ impl<T: Text> Collector<T> {
     ///
     /// Those of `is_exempt_tool`.
     pub fn finish<E>(
-        self,
+        mut self,
         is_exempt_tool: impl FnMut(&T) -> Result<bool, E>,
     ) -> Result<Survey<T>, E> {
+        for (index, chain) in self.unanswering {
+            let candidate = &mut self.candidates[index];
+            let answered = self.calls.answer_late(chain, &candidate.tool_use_id);
+            self.is_each_once &= answered.as_ref().is_some_and(|answered| answered.is_first);
+            if let Some(Answered { call, .. }) = answered {
+                candidate.tool_name.clone_from(&call.tool_name);
+                candidate.is_exempt |= call.is_for_code;
+            }
+        }
         let mut exemptions = Exemptions {
             ask: is_exempt_tool,
             known: KeyMap::default(),
             last: None,
         };
-        let mut candidates = Vec::with_capacity(self.found.len());
-        let mut expected = 0;
-        let mut answered = Answered::of(&self.calls);
-        for item in self.found {
-            let found = item.found;
-            let call = self.calls.nearest(
-                item.chain,
-                &found.tool_use_id,
-                item.message_index,
-                &mut expected,
-            );
-            answered.add(item.chain, call.is_some().then(|| expected - 1));
-            candidates.push(Candidate {
-                tool_name: call.and_then(|call| call.tool_name.clone()),
-                is_exempt: found.has_toolset || exemptions.include(call)?,
-                tool_use_id: found.tool_use_id,
-                size_chars: found.size_chars,
-            });
+        for candidate in &mut self.candidates {
+            if let Some(name) = &candidate.tool_name
+                && !candidate.is_exempt
+            {
+                candidate.is_exempt = exemptions.include(name)?;
+            }
         }
         Ok(Survey {
-            candidates,
+            candidates: self.candidates,
             groups: self.groups,
             skipped: self.skipped,
-            has_distinct_ids: answered.is_each_once,
+            has_distinct_ids: self.is_each_once,
         })
     }
 }
@@ -338,15 +350,9 @@ impl<T: Text, F, E> Exemptions<T, F>
 where
     F: FnMut(&T) -> Result<bool, E>,
 {
-    /// Tells whether the result of a call is exempt.
-    fn include(&mut self, call: Option<&Call<T>>) -> Result<bool, E> {
-        let Some(call) = call else { return Ok(false) };
-        if call.is_for_code {
-            return Ok(true);
-        }
-        let Some(name) = &call.tool_name else {
-            return Ok(false);
-        };
+    /// Tells whether the results of a tool are exempt.
+    #[inline]
+    fn include(&mut self, name: &T) -> Result<bool, E> {
         if let Some((last, is_exempt)) = &self.last
             && last == name
         {

@@ -33,7 +33,10 @@ impl Fingerprint {
 }
 
 /// XXH3-128, shown as 32 hex digits.
+///
+/// As a number it would be aligned to 16 bytes, and so make everything larger that holds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(Rust, packed(8))]
 pub struct TextHash(u128);
 
 impl TextHash {
@@ -107,7 +110,7 @@ const fn hex_digit(value: u8) -> u8 {
 
 impl fmt::Display for TextHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:032x}", self.0)
+        write!(formatter, "{:032x}", { self.0 })
     }
 }
 

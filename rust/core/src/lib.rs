@@ -61,6 +61,7 @@ pub use columns::{Before, ColumnCollector, Columns, Numbers, Standing};
 pub use decision::{Decision, Key, Recorded, Rule};
 pub use fingerprint::{Fingerprint, Fingerprinter, TextHash};
 pub use group::Chain;
+pub use hash::{KeyHasher, KeyState};
 pub use head_tail::head_tail_preview;
 pub use json_style::json_preview;
 pub use kept_json::KeptJson;

@@ -255,7 +255,7 @@ pub struct Plan<R, B> {
 ///
 /// let mut texts = Unknown(["a".repeat(500), "b".repeat(900)]);
 /// let mut collector = Collector::new();
-/// collector.begin_user(0, Chain::default());
+/// collector.begin_user(Chain::default());
 /// for (id, text) in ["t1", "t2"].into_iter().zip(&texts.0) {
 ///     let (tool_use_id, size_chars) = (id.to_owned(), text.len() as u64);
 ///     collector.add_result(Found { tool_use_id, size_chars, has_toolset: false });

@@ -41,55 +41,52 @@ impl<'a> Forecast<'a> {
             return Ok(true);
         };
         let least = LeastChars::with(preview_bytes);
-        // Nothing need be asked where even what holds of all texts tells that it does not fit.
-        if !self.fits_at_best(excess, &least, sizes.outlook_of_all()) {
-            return Ok(false);
-        }
-        let mut gain = 0_u64;
-        for (place, &(index, item)) in self.largest_first.iter().enumerate() {
-            if gain >= excess || item.size_chars <= FRAME_CHARS {
+        let of_others = sizes.outlook_of_all();
+        // What the first items that are enough at best come to: each is asked about in turn, and
+        // others are counted where that is less.
+        let (mut gain, mut counted) = (0_u128, 0);
+        for place in 0.. {
+            while gain < excess.into() {
+                let Some(most) = self.most_gain(counted, &least, of_others) else {
+                    return Ok(false);
+                };
+                gain += u128::from(most);
+                counted += 1;
+            }
+            if place == counted {
                 break;
             }
-            let outlook = match self.outlooks.get(place) {
-                Some(outlook) => *outlook,
-                None => self.ask(index, preview_bytes, sizes)?,
-            };
-            gain = gain.saturating_add(most_gain(item, least.of(outlook, item.size_chars)));
-        }
-        Ok(gain >= excess)
-    }
-
-    /// Whether the group may fit by what is known of its texts, and what holds of all others.
-    fn fits_at_best(&self, excess: u64, least: &LeastChars, of_others: Outlook) -> bool {
-        let mut gain = 0_u64;
-        for (place, (_, item)) in self.largest_first.iter().enumerate() {
-            if gain >= excess || item.size_chars <= FRAME_CHARS {
-                break;
+            if place == self.outlooks.len() {
+                let (index, item) = self.largest_first[place];
+                let at_best = least.gain(item, of_others);
+                let outlook = sizes.outlook(index, preview_bytes)?;
+                self.outlooks.push(outlook);
+                gain = gain + u128::from(least.gain(item, outlook)) - u128::from(at_best);
             }
-            let outlook = self.outlooks.get(place).copied().unwrap_or(of_others);
-            gain = gain.saturating_add(most_gain(*item, least.of(outlook, item.size_chars)));
         }
-        gain >= excess
+        Ok(true)
     }
 
-    fn ask<S: ReplacementSizes>(
-        &mut self,
-        index: usize,
-        preview_bytes: i128,
-        sizes: &mut S,
-    ) -> Result<Outlook, S::Error> {
-        let outlook = sizes.outlook(index, preview_bytes)?;
-        self.outlooks.push(outlook);
-        Ok(outlook)
+    /// What is taken off at most if an item is replaced, by what is known of its text, or else by
+    /// what holds of all; `None` from the first one on that cannot be replaced.
+    #[inline]
+    fn most_gain(&self, place: usize, least: &LeastChars, of_others: Outlook) -> Option<u64> {
+        let (_, item) = self.largest_first.get(place)?;
+        let outlook = self.outlooks.get(place).copied().unwrap_or(of_others);
+        (item.size_chars > FRAME_CHARS).then(|| least.gain(*item, outlook))
     }
 }
 
-/// What is taken off at most if an item is replaced by at least so many characters.
-#[inline]
-const fn most_gain(item: Choosable, least_chars: u64) -> u64 {
-    let gain = item.size_chars.saturating_sub(least_chars);
-    if item.occurrences == 1 {
-        return gain;
+impl LeastChars {
+    /// What is taken off at most if an item is replaced of whose text so much is known.
+    #[inline]
+    fn gain(&self, item: Choosable, outlook: Outlook) -> u64 {
+        let gain = item
+            .size_chars
+            .saturating_sub(self.of(outlook, item.size_chars));
+        if item.occurrences == 1 {
+            return gain;
+        }
+        gain.saturating_mul(item.occurrences as u64)
     }
-    gain.saturating_mul(item.occurrences as u64)
 }

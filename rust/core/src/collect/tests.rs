@@ -39,10 +39,10 @@ fn names(survey: &Survey<String>) -> Vec<Option<&str>> {
 #[test]
 fn the_nearest_call_before_a_result_names_its_tool() {
     let mut collector = Collector::new();
-    for (index, name) in [(0, "Bash"), (2, "Grep"), (4, "Read")] {
-        collector.begin_assistant(index, Chain::default(), None);
+    for name in ["Bash", "Grep", "Read"] {
+        collector.begin_assistant(Chain::default(), None);
         collector.add_call("t".to_owned(), call(name, false));
-        collector.begin_user(index + 1, Chain::default());
+        collector.begin_user(Chain::default());
         collector.add_result(found("t"));
     }
     let survey = finish(collector);
@@ -54,11 +54,11 @@ fn the_nearest_call_before_a_result_names_its_tool() {
 #[test]
 fn without_a_call_before_it_the_first_one_behind_names_the_tool() {
     let mut collector = Collector::new();
-    collector.begin_user(0, Chain::default());
+    collector.begin_user(Chain::default());
     collector.add_result(found("t"));
     collector.add_result(found("unknown"));
-    for (index, name) in [(1, "Bash"), (2, "Grep")] {
-        collector.begin_assistant(index, Chain::default(), None);
+    for name in ["Bash", "Grep"] {
+        collector.begin_assistant(Chain::default(), None);
         collector.add_call("t".to_owned(), call(name, false));
     }
     assert_eq!(names(&finish(collector)), [Some("Bash"), None]);
@@ -67,10 +67,10 @@ fn without_a_call_before_it_the_first_one_behind_names_the_tool() {
 #[test]
 fn calls_of_another_chain_name_nothing() {
     let mut collector = Collector::new();
-    collector.begin_assistant(0, side("a"), None);
+    collector.begin_assistant(side("a"), None);
     collector.add_call("t".to_owned(), call("Bash", false));
-    for (index, chain) in [(1, Chain::default()), (2, side("b")), (3, side("a"))] {
-        collector.begin_user(index, chain);
+    for chain in [Chain::default(), side("b"), side("a")] {
+        collector.begin_user(chain);
         collector.add_result(found("t"));
     }
     let survey = finish(collector);
@@ -81,10 +81,10 @@ fn calls_of_another_chain_name_nothing() {
 #[test]
 fn data_for_code_toolset_members_and_the_memory_tool_are_exempt() {
     let mut collector = Collector::new();
-    collector.begin_assistant(0, Chain::default(), None);
+    collector.begin_assistant(Chain::default(), None);
     collector.add_call("code".to_owned(), call("Bash", true));
     collector.add_call("memory".to_owned(), call("memory", false));
-    collector.begin_user(1, Chain::default());
+    collector.begin_user(Chain::default());
     for id in ["code", "memory"] {
         collector.add_result(found(id));
     }
@@ -99,7 +99,7 @@ fn data_for_code_toolset_members_and_the_memory_tool_are_exempt() {
 #[test]
 fn each_name_is_asked_about_once_and_only_if_it_decides() {
     let mut collector = Collector::new();
-    collector.begin_assistant(0, Chain::default(), None);
+    collector.begin_assistant(Chain::default(), None);
     for (id, name, is_for_code) in [
         ("a", "Bash", false),
         ("b", "Bash", false),
@@ -107,7 +107,7 @@ fn each_name_is_asked_about_once_and_only_if_it_decides() {
     ] {
         collector.add_call(id.to_owned(), call(name, is_for_code));
     }
-    collector.begin_user(1, Chain::default());
+    collector.begin_user(Chain::default());
     for id in ["a", "b", "c", "d"] {
         collector.add_result(found(id));
     }
@@ -122,9 +122,9 @@ fn each_name_is_asked_about_once_and_only_if_it_decides() {
 #[test]
 fn an_error_of_the_question_is_handed_on() {
     let mut collector = Collector::new();
-    collector.begin_assistant(0, Chain::default(), None);
+    collector.begin_assistant(Chain::default(), None);
     collector.add_call("t".to_owned(), call("Bash", false));
-    collector.begin_user(1, Chain::default());
+    collector.begin_user(Chain::default());
     collector.add_result(found("t"));
     assert_eq!(collector.finish(|_| Err("no")), Err("no"));
 }
@@ -147,12 +147,12 @@ proptest! {
     ) {
         let mut collector = Collector::new();
         let mut chains = Vec::new();
-        for (index, &(kind, is_side, id)) in turns.iter().enumerate() {
+        for &(kind, is_side, id) in &turns {
             let chain = if is_side { side("a") } else { Chain::default() };
             if kind == 0 {
-                collector.begin_assistant(index, chain, Some(id.to_string()));
+                collector.begin_assistant(chain, Some(id.to_string()));
             } else {
-                collector.begin_user(index, chain);
+                collector.begin_user(chain);
                 collector.add_result(found(&id.to_string()));
                 chains.push(is_side);
             }
@@ -177,14 +177,14 @@ proptest! {
     ) {
         let mut collector = Collector::new();
         let (mut calls, mut results, mut sides) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, &(is_call, is_side, id)) in steps.iter().enumerate() {
+        for &(is_call, is_side, id) in &steps {
             let chain = if is_side { side("a") } else { Chain::default() };
             if is_call {
-                collector.begin_assistant(index, chain, None);
+                collector.begin_assistant(chain, None);
                 collector.add_call(id.to_string(), call("Bash", false));
                 calls.push((is_side, id));
             } else {
-                collector.begin_user(index, chain);
+                collector.begin_user(chain);
                 collector.add_result(found(&id.to_string()));
                 results.push(id);
                 sides.push(is_side);

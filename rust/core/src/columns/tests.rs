@@ -59,12 +59,12 @@ fn both(steps: &[Step]) -> (Survey<String>, Columns<String>) {
         match *step {
             Step::Assistant(side, id) => {
                 let id = id.map(|id| id.to_string());
-                collector.begin_assistant(index, chain(side), id.clone());
+                collector.begin_assistant(chain(side), id.clone());
                 columns.begin_assistant(chain(side), id);
                 is_user = false;
             }
             Step::User(side) => {
-                collector.begin_user(index, chain(side));
+                collector.begin_user(chain(side));
                 assert_eq!(columns.begin_user(index, chain(side)), Ok(()));
                 is_user = true;
             }

@@ -110,11 +110,9 @@ fn join<'a>(scan: &'a Scan, body: &'a [u8], fingerprints: &[Fingerprint]) -> Sur
     let mut collector = Collector::with_capacity(scan.results().len());
     for event in scan.events() {
         match event {
-            Event::Assistant(turn) => collector.begin_assistant(
-                turn.message_index,
-                chain(turn),
-                turn.message_id.map(text),
-            ),
+            Event::Assistant(turn) => {
+                collector.begin_assistant(chain(turn), turn.message_id.map(text));
+            }
             Event::Call(call) => collector.add_call(
                 text(call.tool_use_id),
                 Call {
@@ -122,7 +120,7 @@ fn join<'a>(scan: &'a Scan, body: &'a [u8], fingerprints: &[Fingerprint]) -> Sur
                     is_for_code: call.is_for_code,
                 },
             ),
-            Event::User(turn) => collector.begin_user(turn.message_index, chain(turn)),
+            Event::User(turn) => collector.begin_user(chain(turn)),
             Event::Result(index) => collector.add_result(Found {
                 tool_use_id: text(scan.results()[*index].name),
                 size_chars: fingerprints[*index].size_chars,

@@ -159,6 +159,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         }
     }
 
+    #[inline]
     fn add_fresh(&mut self, fresh: Fresh, open: &mut OpenGroup) {
         if open.fresh.is_empty() {
             let of_group = &self.survey.groups()[open.group];
@@ -345,6 +346,7 @@ impl<'a, K: Knowledge> Planner<'a, K> {
         Ok(self.knowledge.is_known_replacement(index)? || self.is_framed(index)?)
     }
 
+    #[inline]
     fn is_framed(&mut self, index: usize) -> Result<bool, K::Error> {
         Ok(self.candidate(index).size_chars <= REFERENCE_MAX_CHARS
             && self.knowledge.is_framed(index)?)

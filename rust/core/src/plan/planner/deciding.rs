@@ -48,7 +48,11 @@ impl<K: Knowledge> Planner<'_, K> {
                 });
             }
         }
-        self.note_choices(fresh, &choices);
+        if choices.is_empty() && self.survey.has_distinct_ids() {
+            self.plan.kept.extend(fresh.iter().map(|item| item.first));
+        } else {
+            self.note_choices(fresh, &choices);
+        }
         Ok(())
     }
 

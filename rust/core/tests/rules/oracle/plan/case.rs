@@ -87,7 +87,7 @@ impl Case {
     pub(crate) fn survey(&self) -> Survey<String> {
         let mut collector = Collector::new();
         for group in 0..self.groups() {
-            collector.begin_user(2 * group, Chain::default());
+            collector.begin_user(Chain::default());
             for item in self.items.iter().filter(|item| item.group == group) {
                 collector.add_result(Found {
                     tool_use_id: item.id.to_string(),
@@ -96,7 +96,7 @@ impl Case {
                 });
             }
             if self.is_followed(group) {
-                collector.begin_assistant(2 * group + 1, Chain::default(), None);
+                collector.begin_assistant(Chain::default(), None);
             }
         }
         let Ok(survey) = collector.finish(|_| Ok::<_, Infallible>(false));
