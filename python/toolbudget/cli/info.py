@@ -156,10 +156,10 @@ def _why_this_core() -> str:
 
 
 def _describe(capabilities: Capabilities) -> str:
-    unnamed = {
-        True: "unnamed until complete",
-        False: "temporary names until complete",
-        None: "not writable",
+    written = {
+        True: "a file has no name until it is complete",
+        False: "a file has a temporary name until it is complete",
+        None: "nothing can be written",
     }[capabilities.unnamed_files]
-    locks = "locks" if capabilities.file_locks else "no locks"
-    return f"{unnamed}, {locks} (tried in {capabilities.directory})"
+    shared = "can" if capabilities.file_locks else "cannot"
+    return f"{written}; processes {shared} share a session (tried in {capabilities.directory})"

@@ -126,14 +126,17 @@ def test_a_root_that_cannot_be_opened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Capabilities("/somewhere", unnamed_files=True, file_locks=True), "unnamed until"),
+        (
+            Capabilities("/somewhere", unnamed_files=True, file_locks=True),
+            "no name until it is complete; processes can share",
+        ),
         (
             Capabilities("/somewhere", unnamed_files=False, file_locks=False),
-            "temporary names until",
+            "temporary name until it is complete; processes cannot share",
         ),
         (
             Capabilities("/somewhere", unnamed_files=None, file_locks=False),
-            "not writable, no locks",
+            "nothing can be written; processes cannot share",
         ),
     ],
 )
@@ -144,4 +147,4 @@ def test_capabilities_in_words(
     monkeypatch.setattr("toolbudget.cli.info.probe", lambda _root: found)
     out = run("info").out
     assert words in out
-    assert "locks (tried in /somewhere)" in out
+    assert "share a session (tried in /somewhere)" in out
