@@ -20,7 +20,7 @@ from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
 from toolbudget.budget.policy import RunningOptions
 from toolbudget.budget.reapplying import reapply
-from toolbudget.budget.settings import check_body, check_text
+from toolbudget.budget.settings import check_text, plain_body
 from toolbudget.budget.summary import NOTHING, empty_turn, quiet_turn, report_of, summary_of
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class Engine(Exclusive):
     ) -> tuple[_Made, EnforcementReport]:
         """Apply the budget to a body; ``output`` says in which form it goes out."""
         started_s = time.perf_counter()
-        check_body(body)
+        body = plain_body(body)
         journal = self._journal
         options = self._running_options.current()
         options = options if rule is None else replace(options, rule=rule)

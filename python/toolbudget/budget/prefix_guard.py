@@ -17,7 +17,7 @@ from toolbudget.budget.prefix_compare import (
     value_at,
 )
 from toolbudget.budget.prefix_finding import PrefixFinding, kind_of, token_counts
-from toolbudget.budget.prefix_json import json_text, leaves
+from toolbudget.budget.prefix_json import as_plain, json_text, leaves
 from toolbudget.budget.prefix_marks import (
     Mark,
     Part,
@@ -31,6 +31,8 @@ from toolbudget.budget.prefix_marks import (
     take_snapshot,
 )
 from toolbudget.budget.report import Event
+from toolbudget.errors import InvalidMessageError
+from toolbudget.limits.display import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -81,7 +83,8 @@ class PrefixGuard:
     the library changed them.
 
     It remembers digests, some dozen bytes for each block, so that changes in place are found too.
-    It never raises for what a message is and changes nothing. Safe to use from many threads.
+    It never raises for what a message in a list is, and changes nothing. It is safe to use from
+    many threads.
 
     What counts: of a transcript record the message in it, of an SDK object its JSON form, the order
     of keys, and the difference of ``1`` and ``1.0``. Parameters come before messages, in the order
@@ -121,13 +124,18 @@ class PrefixGuard:
 
         Args:
             messages: What is sent: the list that ``enforce`` returned, with whatever the host has
-                done to it since. What is no list counts as one odd message.
+                done to it since.
             given: What the host gave to ``enforce``. Without it nobody can tell who changed
                 something.
 
         Returns:
             The finding. Whatever it says, the next check compares with this list.
+
+        Raises:
+            InvalidMessageError: ``messages`` is no list; the next check compares with what was
+                handed out before.
         """
+        _require_list("messages", messages)
         return self._check(_View({}, tuple(items_of(messages)), ()), None, given)
 
     def check_request(self, body: object, *, given: object = None) -> PrefixFinding:
@@ -136,6 +144,10 @@ class PrefixGuard:
         Args:
             body: What is sent.
             given: The message list that the host gave to ``enforce``.
+
+        Raises:
+            InvalidMessageError: ``body`` is neither a mapping nor a list of messages; the next
+                check compares with what was handed out before.
 
         Example:
             >>> import toolbudget
@@ -147,6 +159,8 @@ class PrefixGuard:
             >>> finding.parameter, finding.changed_by, finding.excerpt_now
             ('system', 'host', 'Be polite.')
         """
+        if not isinstance(as_plain(body), dict):
+            _require_list("body", body)
         request = split_request(body)
         messages = tuple(items_of(request.messages))
         view = _View(request.parameters, messages, (request.messages_key,))
@@ -174,6 +188,13 @@ class PrefixGuard:
         if not finding.is_intact and self._on_event is not None:
             tell(self._on_event, Event("prefix_broken", None, "check", finding=finding))
         return finding
+
+
+def _require_list(name: str, value: object) -> None:
+    """Refuse what holds no messages, as a forgotten result of a call, before it is remembered."""
+    if not isinstance(as_plain(value), (list, tuple)):
+        problem = f"{name} must be a list of messages, not {type(value).__name__}"
+        raise InvalidMessageError(f"{problem}: {shown(value)}")
 
 
 def _finding(comparison: Comparison, before: _Memory, now: _Memory, view: _View) -> PrefixFinding:

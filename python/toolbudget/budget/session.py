@@ -355,13 +355,17 @@ class Session(Compaction, Streams, Reading):
 
     def close(self) -> None:
         """End the use of this object; what is on disk stays."""
-        if self._is_closed:
-            return
         self._is_closed = True
-        failure = self._engine.flush()
-        if failure is not None:
-            logger.warning("%s", failure)
-        self._release()
+        if not self._release.alive:
+            return
+        try:
+            failure = self._engine.flush()
+            if failure is not None:
+                logger.warning("%s", failure)
+        finally:
+            self._lock.release()
+        # Last, so that a call after an interrupted one does what is left.
+        self._release.detach()
 
     def __enter__(self) -> Self:
         """Use the session as a context manager."""

@@ -11,6 +11,7 @@ from toolbudget.budget.history import HISTORY_MODES
 from toolbudget.budget.outlines import outline_for
 from toolbudget.errors import ConfigError, InvalidMessageError
 from toolbudget.limits import Limits
+from toolbudget.limits.display import shown
 from toolbudget.limits.validation import choice
 from toolbudget.storage.json_lines import survives_json
 
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Settings",
     "Unrecorded",
-    "check_body",
     "check_id",
     "check_store",
     "check_text",
     "exemption_of",
+    "plain_body",
 ]
 
 Unrecorded: TypeAlias = Literal["history", "fresh"]
@@ -118,14 +119,19 @@ def check_text(name: str, value: object) -> None:
         raise ConfigError(f"{name} (argument) must be text: {value!r}")
 
 
-def check_body(body: object) -> None:
-    """Refuse what cannot be a body: it must not change while it is read.
+def plain_body(body: object) -> bytes:
+    """Return a body as plain bytes; refuse what may change while it is read.
 
     Raises:
         InvalidMessageError: It is something else than bytes.
     """
+    if type(body) is bytes:
+        return body
     if not isinstance(body, bytes):
-        raise InvalidMessageError(f"body must be bytes, not {type(body).__name__}")
+        problem = f"body must be bytes, not {type(body).__name__}"
+        raise InvalidMessageError(f"{problem}: {shown(body)}")
+    # What a subclass says of itself takes no part.
+    return bytes.__getitem__(body, slice(None))
 
 
 def check_id(name: str, value: object) -> str:

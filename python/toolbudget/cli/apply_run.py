@@ -119,6 +119,8 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
         store = workspace.open_store()
         results = job.judge(workspace.open_session(store, source=opened))
         is_output_new = job.write(results)
+        if options.out is None:
+            workspace.mark_output()
     return ApplyReport(
         input_path=options.input_path,
         format=source.format,

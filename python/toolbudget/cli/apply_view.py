@@ -7,16 +7,18 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
 from toolbudget.cli.apply_report import failure_text
+from toolbudget.cli.console import open_console
 from toolbudget.cli.wording import count, grouped, other_format_results, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.console import Console
 
     from toolbudget.cli.apply_report import ApplyReport
     from toolbudget.cli.judging import ReplacedResult
@@ -80,7 +82,7 @@ class _Fact(NamedTuple):
 
 def show_report(report: ApplyReport, console: Console | None = None) -> None:
     """Print the report to standard output."""
-    console = console or Console(highlight=False, markup=False, emoji=False)
+    console = console or open_console()
     results = report.results
     where = f"{count(results.results, 'tool result')} in {count(results.groups, 'API message')}"
     _line(console, Text.assemble((f"Session {printable(report.session_id)}", "bold")))

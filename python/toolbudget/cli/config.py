@@ -108,9 +108,9 @@ def _show(
     from rich.table import Table
     from rich.text import Text
 
-    from toolbudget.cli.sessions_view import console
+    from toolbudget.cli.console import open_console
 
-    out = console()
+    out = open_console()
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), header_style="bold")
     table.add_column("setting", no_wrap=True)
     table.add_column("value", justify="right")

@@ -149,11 +149,10 @@ def _read(
 
 
 def _show(report: ContextReport, *, is_plotted: bool) -> None:
-    from rich.console import Console
-
+    from toolbudget.cli.console import open_console
     from toolbudget.cli.context_view import show_context
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = open_console()
     plot = None
     if is_plotted and report.main.turns:
         from toolbudget.cli.context_plot import draw_text

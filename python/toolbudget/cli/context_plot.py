@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,9 @@ _TEXT_ROWS: Final = 16
 # What stands beside the drawing: numbers and name of the axes.
 _AXIS_COLUMNS: Final = 24
 _MIN_TEXT_COLUMNS: Final = 20
+# So far apart are the numbers that the library writes below a drawing.
+_TICK_COLUMNS: Final = 10
+_ROUNDED: Final = 1e-6
 # Braille: eight dots in each character.
 _BLANK_DOTS: Final = "\u2800"
 _DOTS: Final = re.compile("[\u2801-\u28ff]")
@@ -100,15 +104,15 @@ def draw_text(report: ContextReport, *, columns: int, has_colors: bool, is_ascii
     turns = sampled(report.main.turns)
     check = report.check
     figure = plotille.Figure()
-    figure.width = max(columns - _AXIS_COLUMNS, _MIN_TEXT_COLUMNS)
+    last = max([2, *(turn.number for turn in turns)])
+    figure.width, end = _even_axis(last, max(columns - _AXIS_COLUMNS, _MIN_TEXT_COLUMNS))
     figure.height = _TEXT_ROWS
     figure.with_colors = has_colors
     figure.origin = False
     figure.x_label, figure.y_label = "turn", "tokens"
-    figure.x_ticks_fkt = _turn_label
+    figure.x_ticks_fkt = lambda turn, _next: _turn_label(turn, last)
     figure.y_ticks_fkt = lambda value, _next: f"{value:,.0f}"
-    last = max([2, *(turn.number for turn in turns)])
-    figure.set_x_limits(min_=1, max_=last)
+    figure.set_x_limits(min_=1, max_=end)
     highest = max([check.size_tokens, *(turn.used_tokens for turn in turns)])
     figure.set_y_limits(min_=0, max_=highest)
     for name, tokens, color in (
@@ -133,9 +137,25 @@ def sampled(turns: Sequence[Turn], max_points: int = _MAX_POINTS) -> list[Turn]:
     ]
 
 
-def _turn_label(turn: float, following: float) -> str:
-    """Name a place on the axis; with a few turns it may lie between two of them."""
-    return f"{turn:.0f}" if following - turn >= 1 else f"{turn:.1f}".removesuffix(".0")
+def _even_axis(last: int, max_columns: int) -> tuple[int, float]:
+    """Return how wide to draw, and up to which turn, so that numbers stand at whole turns.
+
+    Example:
+        >>> _even_axis(13, 56), _even_axis(2, 56)
+        ((40, 13.0), (50, 2.0))
+    """
+    turns = last - 1
+    for_a_tick = turns * _TICK_COLUMNS / max_columns
+    # Several turns from one number to the next, or several places for a number in each turn.
+    step = math.ceil(for_a_tick) if for_a_tick > 1 else 1 / int(1 / for_a_tick)
+    columns = math.ceil(turns * _TICK_COLUMNS / step)
+    return columns, 1 + columns * step / _TICK_COLUMNS
+
+
+def _turn_label(turn: float, last: int) -> str:
+    """Name a turn on the axis; between two of them, and behind the last one, is none."""
+    is_turn = round(turn) <= last and math.isclose(turn, round(turn), abs_tol=_ROUNDED)
+    return f"{turn:.0f}" if is_turn else ""
 
 
 def without_extras(root: Any) -> Any:  # noqa: ANN401 - of the library's own XML

@@ -5,15 +5,17 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console
 from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
+from toolbudget.cli.console import open_console
 from toolbudget.cli.wording import count, grouped, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from rich.console import Console
 
     from toolbudget.cli.doctor import Checked, Totals
     from toolbudget.storage.inspection import Finding, Item, SessionReport
@@ -43,7 +45,7 @@ class DoctorView:
     def __init__(self, root: Path, *, is_single: bool, console: Console | None = None) -> None:
         self._root = root
         self._is_single = is_single
-        self._console = console or Console(highlight=False, markup=False, emoji=False)
+        self._console = console or open_console()
 
     def show_root(self, findings: Sequence[Finding]) -> None:
         """Print what was found about the folder of all sessions itself."""

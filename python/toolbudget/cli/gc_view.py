@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
-from toolbudget.cli.sessions_view import age_words, console, session_table
+from toolbudget.cli.console import open_console
+from toolbudget.cli.sessions_view import age_words, session_table
 from toolbudget.cli.wording import count, grouped, printable, shorten
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _KEPT: Final[dict[KeptReason, str]] = {
 
 def show_plan(plan: CleanupPlan, done: Sequence[Removed] | None, *, max_bytes: int | None) -> None:
     """Print a table of what goes, what stays and why, and how to go on."""
-    out = console()
+    out = open_console()
     outcomes = {one.planned.summary.place.name: one for one in done or ()}
     if plan.removals:
         table, name_columns = session_table(out.width, "results", "size", "age", "why")

@@ -62,7 +62,9 @@ def command(*, as_json: bool) -> int:
         "Python": f"{platform.python_version()} ({platform.python_implementation()})",
         "Platform": platform.platform(),
         "Root": default_root(),
-        "Files": _describe(capabilities),
+        "Files": _describe_files(capabilities),
+        "Locks": _describe_locks(capabilities),
+        "Tried in": capabilities.directory,
         "Previews": _describe_styles(),
     }
     for label, text in facts.items():
@@ -155,11 +157,13 @@ def _why_this_core() -> str:
     return "chosen when it was imported"
 
 
-def _describe(capabilities: Capabilities) -> str:
-    unnamed = {
-        True: "unnamed until complete",
-        False: "temporary names until complete",
-        None: "not writable",
+def _describe_files(capabilities: Capabilities) -> str:
+    return {
+        True: "a file has no name until it is complete",
+        False: "a file has a temporary name until it is complete",
+        None: "nothing can be written",
     }[capabilities.unnamed_files]
-    locks = "locks" if capabilities.file_locks else "no locks"
-    return f"{unnamed}, {locks} (tried in {capabilities.directory})"
+
+
+def _describe_locks(capabilities: Capabilities) -> str:
+    return f"processes {'can' if capabilities.file_locks else 'cannot'} share a session"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -49,6 +50,19 @@ class _Commands(click.Group):
             return None
         command: click.Command = import_module(f"toolbudget.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            # The base knows only of commands that are loaded, and older ones suggest nothing.
+            close = get_close_matches(args[0], _COMMANDS)
+            if not close:
+                raise
+            suggestion = " or ".join(map(repr, close))
+            raise click.UsageError(f"{error.message} Did you mean {suggestion}?", ctx) from None
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
+from toolbudget.cli.console import open_console
 from toolbudget.cli.failure import with_path
 from toolbudget.cli.report_table import by_size, tools_by_chars
-from toolbudget.cli.sessions_view import console
 from toolbudget.cli.wording import count, grouped, other_format_results, printable, shorten
 from toolbudget.limits import PREVIEW_SIZE_BYTES
 
@@ -59,7 +59,7 @@ def other_format_note(sums: ReportSums) -> str:
 
 def show_report(sums: ReportSums) -> None:
     """Print the report: sums, tools, sizes, limits, the largest results, the prefix."""
-    out = console()
+    out = open_console()
     size = format_size(sums.input_bytes)
     out.print(Text(f"{count(sums.transcripts, 'transcript')}, {size}", "bold"))
     tokens = f"about {grouped(sums.estimated_tokens)} tokens"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
+from toolbudget.cli.console import open_console
 from toolbudget.cli.wording import count, grouped, printable, shorten
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from toolbudget.storage.survey import SessionSummary
 
-__all__ = ["age_words", "console", "session_table", "show_sessions", "state_words"]
+__all__ = ["age_words", "session_table", "show_sessions", "state_words"]
 
 _MAX_NAME_COLUMNS: Final = 44
 _MIN_NAME_COLUMNS: Final = 12
@@ -25,11 +25,6 @@ _OTHER_COLUMNS: Final = 44
 _STEPS: Final = ((604_800, "w"), (86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 # An age is told in the largest unit of which it has two.
 _FEWEST: Final = 2
-
-
-def console() -> Console:
-    """Return where tables are printed."""
-    return Console(highlight=False, markup=False, emoji=False)
 
 
 def age_words(age_s: float) -> str:
@@ -71,7 +66,7 @@ def show_sessions(
     path: str, found: Sequence[SessionSummary], *, now_s: float, max_rows: int | None
 ) -> None:
     """Print sessions in the order given, and what all of them come to."""
-    out = console()
+    out = open_console()
     if not found:
         out.print(Text(f"No sessions in {printable(path)}"), soft_wrap=True)
         return

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from toolbudget._core.pure.replacement import format_size
-from toolbudget.cli.sessions_view import age_words, console
+from toolbudget.cli.console import open_console
+from toolbudget.cli.sessions_view import age_words
 from toolbudget.cli.wording import count, grouped, printable, shorten
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def show_results(
     now_s: float,
 ) -> None:
     """Print every replaced result, and what they come to."""
-    out = console()
+    out = open_console()
     if not found:
         text = f"No replaced results in session {printable(place.name)}"
         out.print(Text(text), soft_wrap=True)

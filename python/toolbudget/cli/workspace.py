@@ -13,6 +13,7 @@ from toolbudget.storage._files import POSIX
 from toolbudget.storage.log_file import LogFile
 from toolbudget.storage.names import session_name
 from toolbudget.storage.result import StoredResult
+from toolbudget.storage.session_lock import SessionLock
 from toolbudget.storage.store import DirectoryStore, is_stored_as_json
 
 if TYPE_CHECKING:
@@ -119,6 +120,15 @@ class Workspace:
             store=_RehearsalStore(self.results, anchor=self.root),
             unrecorded="fresh",
         )
+
+    def mark_output(self) -> None:
+        """Let a clean-up see that the folder with our output is ours.
+
+        A run that replaces nothing records nothing, and the name of its output proves nothing.
+        """
+        lock = SessionLock(self.root, self.name, durability=self.durability)
+        lock.take(create=True)
+        lock.release()
 
     def open_store(self) -> CountingStore:
         """Return the store of the session's full texts.

@@ -35,6 +35,7 @@ from toolbudget.storage._filesystem import (
     RemovingFileSystem,
     Status,
 )
+from toolbudget.storage._handle import close, open_owned
 
 __all__ = [
     "POSIX",
@@ -88,13 +89,13 @@ class PosixFileSystem:
     """The real file system. It holds no state, so one instance serves all threads."""
 
     def open_root(self, path: str) -> int:
-        return os.open(path, _DIRECTORY_FLAGS)
+        return open_owned(path, _DIRECTORY_FLAGS)
 
     def make_root(self, path: str) -> None:
         _make_private_directory(path, parent=None)
 
     def open_directory(self, name: str, *, parent: int) -> int:
-        return os.open(name, _DIRECTORY_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+        return open_owned(name, _DIRECTORY_FLAGS | os.O_NOFOLLOW, parent=parent)
 
     def make_directory(self, name: str, *, parent: int) -> None:
         _make_private_directory(name, parent=parent)
@@ -102,11 +103,11 @@ class PosixFileSystem:
     def create_unnamed(self, *, parent: int) -> int:
         if not _O_TMPFILE:
             raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-        handle = os.open(".", _O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, _FILE_MODE, dir_fd=parent)
+        handle = open_owned(".", _O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, _FILE_MODE, parent=parent)
         try:
             _ensure_file_mode(handle)
         except BaseException:
-            os.close(handle)
+            close(handle)
             raise
         return handle
 
@@ -114,16 +115,16 @@ class PosixFileSystem:
         return _create_private_file(name, _EXCLUSIVE_FLAGS, parent=parent)
 
     def open_file(self, name: str, *, parent: int) -> int:
-        return os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=parent)
+        return open_owned(name, os.O_RDONLY | _FILE_FLAGS, parent=parent)
 
     def open_append(self, name: str, *, parent: int, create: bool) -> int:
         flags = os.O_RDWR | os.O_APPEND | _FILE_FLAGS
         if not create:
-            return os.open(name, flags, dir_fd=parent)
+            return open_owned(name, flags, parent=parent)
         for _ in range(_CREATE_TRIES):
             # A plain `try`: each turn of a session comes by here.
             try:
-                return os.open(name, flags, dir_fd=parent)
+                return open_owned(name, flags, parent=parent)
             except FileNotFoundError:
                 pass
             # Exclusively, so that only a file made here gets its mode corrected; whoever loses
@@ -201,8 +202,7 @@ class PosixFileSystem:
     def unlock(self, handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_UN)
 
-    # Not a function of Python's, so that no interrupt comes between its call and what it does.
-    close = staticmethod(os.close)
+    close = staticmethod(close)
 
     def look(self, name: str, *, parent: int) -> Entry:
         found = os.stat(name, dir_fd=parent, follow_symlinks=False)
@@ -220,7 +220,7 @@ class PosixFileSystem:
         os.fchmod(handle, mode)
 
     def open_anywhere(self, path: str) -> int:
-        return os.open(path, os.O_RDONLY | (_FILE_FLAGS & ~os.O_NOFOLLOW))
+        return open_owned(path, os.O_RDONLY | (_FILE_FLAGS & ~os.O_NOFOLLOW))
 
     def user(self) -> int:
         return os.geteuid()
@@ -328,22 +328,22 @@ def _grant_owner(name: str, *, parent: int | None) -> None:
         os.chmod(name, _DIRECTORY_MODE, dir_fd=parent, follow_symlinks=False)
         return
     # O_PATH opens what its owner may not read, and what is changed is what was looked at.
-    handle = os.open(name, _O_PATH | _DIRECTORY_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+    handle = open_owned(name, _O_PATH | _DIRECTORY_FLAGS | os.O_NOFOLLOW, parent=parent)
     try:
         mode = stat.S_IMODE(os.fstat(handle).st_mode)
         if mode & _DIRECTORY_MODE != _DIRECTORY_MODE:
             os.chmod(_descriptor_path(handle), mode | _DIRECTORY_MODE)
     finally:
-        os.close(handle)
+        close(handle)
 
 
 def _create_private_file(name: str, flags: int, *, parent: int) -> int:
     """Create a file that is 0600 whatever the umask, without ever being more open than that."""
-    handle = os.open(name, flags, _FILE_MODE, dir_fd=parent)
+    handle = open_owned(name, flags, _FILE_MODE, parent=parent)
     try:
         _ensure_file_mode(handle)
     except BaseException:
-        os.close(handle)
+        close(handle)
         with contextlib.suppress(OSError):
             os.unlink(name, dir_fd=parent)
         raise

@@ -11,6 +11,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from toolbudget.storage._directories import close_quietly
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
@@ -60,14 +62,10 @@ class Holding:
                 # Explicitly, not only by closing: a forked child may hold a copy of the handle.
                 with suppress(OSError):
                     self._files.unlock(handle)
-            close = self._files.close
-            # Nothing comes between these two, since closing calls no Python: so no number is closed
-            # a second time, when it is another file's already.
+            close_quietly(self._files, handle)
+            # After it, since a handle knows that it is closed: an interrupt in there leaves it here
+            # for the next call.
             del self._handles[-1]
-            try:
-                close(handle)
-            except OSError:
-                continue
 
 
 def hold(files: FileSystem, take: Callable[[Holding], _Held]) -> Generator[_Held, None, None]:

@@ -128,12 +128,15 @@ class SessionLock:
         return again
 
     def release(self) -> None:
-        """Give the lock back, and those that were lent to it, for good; the file stays."""
+        """Give the lock back, and those that were lent to it, for good; the file stays.
+
+        Called again after an interrupt, it goes on where it was.
+        """
         self._is_over = True
-        lent, self._lent = self._lent, []
-        for one in lent:
-            one.release()
-        handle, self._handle = self._handle, None
+        while self._lent:
+            self._lent[-1].release()
+            del self._lent[-1]
+        handle = self._handle
         if handle is None:
             return
         # Explicitly, not only by closing: a forked child may hold a copy of the handle. In that
@@ -142,6 +145,7 @@ class SessionLock:
             with suppress(OSError):
                 self._files.unlock(handle)
         close_quietly(self._files, handle)
+        self._handle = None
 
     @contextmanager
     def given_back_on_failure(self) -> Iterator[None]:

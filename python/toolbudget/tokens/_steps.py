@@ -33,6 +33,9 @@ _STEP_NAMES: Final = {
     "small_model": "small model",
     "larger_model": "larger model",
 }
+# What may be otherwise a moment later: too slow, in each other's way, too many.
+_PASSING_STATUSES: Final = frozenset({408, 409, 425, 429})
+_SERVER_FAILED: Final = 500
 # What would be the same at every step: the key is refused, the body is too large.
 _FINAL_STATUSES: Final = frozenset({401, 413})
 _MAX_REASON_CHARS: Final = 300
@@ -163,14 +166,17 @@ def count_by_steps(question: Question, *, strict: bool) -> Steps:
         return known
     failures: list[StepFailure] = []
     last_error: Exception | None = None
+    is_lasting = True
     for step, model in _plan(question, failures):
         outcome = yield partial(_request, question, step, model, last_error)
         tokens = 0 if isinstance(outcome, Exception) else _read_count(step, outcome)
         if tokens > 0:
             count = TokenCount(tokens, True, step, model, tuple(failures))  # noqa: FBT003
-            return _keep(question, count)
+            # Else one model's number would stand for another's when that can be asked again.
+            return _keep(question, count) if is_lasting else count
         last_error = outcome if isinstance(outcome, Exception) else None
         failures.append(_failure(step, last_error))
+        is_lasting = is_lasting and not _is_passing(failures[-1], last_error)
         if failures[-1].status in _FINAL_STATUSES:
             break
     if strict:
@@ -255,6 +261,14 @@ def _failure(step: CountStep, error: Exception | None) -> StepFailure:
     text = " ".join(str(error).split()) or "no reason given"
     reason = f"{type(error).__name__}: {text}"[:_MAX_REASON_CHARS]
     return StepFailure(step, reason, status if isinstance(status, int) else None)
+
+
+def _is_passing(failure: StepFailure, error: Exception | None) -> bool:
+    """Tell whether the step may well answer the next time."""
+    status = failure.status
+    if status is None:
+        return _is_silent(error)
+    return status in _PASSING_STATUSES or status >= _SERVER_FAILED
 
 
 def _is_silent(error: object) -> bool:

@@ -114,8 +114,41 @@ def test_what_is_wrong_decides_nothing(tmp_path: Path, body: bytes) -> None:
 @pytest.mark.parametrize("body", [bytearray(b"[]"), memoryview(b"[]"), "[]", None])
 def test_only_bytes_are_a_body(tmp_path: Path, body: Any) -> None:  # noqa: ANN401 - anything else
     """What could change meanwhile, or is no bytes, is refused."""
-    with pytest.raises(InvalidMessageError, match="body must be bytes, not "):
+    problem = f"body must be bytes, not {type(body).__name__}: "
+    with pytest.raises(InvalidMessageError, match=problem) as raised:
         opened(tmp_path).enforce_json(body)
+    assert str(raised.value) == f"{problem}{body!r}"
+
+
+class HostileBytes(bytes):
+    """Says something else of itself than what it holds, or raises."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        """Give a wrong size."""
+        return 3
+
+    def __getitem__(self, key: object) -> Any:  # noqa: ANN401 - as the base
+        """Raise, as the others do."""
+        raise RuntimeError
+
+    __eq__ = __iter__ = __contains__ = __add__ = __getitem__  # type: ignore[assignment]
+    decode = find = startswith = count = index = strip = __getitem__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("size_chars", [5, 9_000])
+def test_a_subclass_of_bytes_is_what_it_holds(tmp_path: Path, size_chars: int) -> None:
+    """V5: what it says of itself takes no part, on either core, also if it comes again."""
+    body = json.dumps(turn("Fetch", t1=size_chars * "a")).encode()
+    expected = opened(tmp_path / "plain").enforce_json(body)
+    session = opened(tmp_path / "plain")
+    for one in (body, HostileBytes(body), HostileBytes(body)):
+        assert type(session.enforce_json(one)) is bytes
+        assert session.enforce_json(one) == expected
+        assert b"".join(session.enforce_json_segments(one)) == expected
+    session.mark_seen_json(HostileBytes(body))
 
 
 def test_a_refused_request_is_withdrawn(tmp_path: Path) -> None:

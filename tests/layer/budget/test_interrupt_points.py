@@ -8,7 +8,7 @@ import inspect
 import sys
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pytest
 
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 MESSAGES = [msg(res("a", 9_000 * "x"), res("b", 3_000 * "y"))]
 # Where the lock is held, taken and given back; storing has points of its own, which cost time only.
 _NAMES = (
-    *("contextlib", "_holding", "log_file", "_locked_file", "record_log"),
-    *("recorder", "journal", "_mutex", "exclusive"),
+    *("contextlib", "_directories", "_handle", "_holding", "log_file", "_locked_file"),
+    *("record_log", "recorder", "journal", "_mutex", "exclusive"),
 )
 
 
@@ -41,14 +41,17 @@ class Interrupt:
     generator only to end it is none, although a profiler sees it as a call.
     """
 
-    def __init__(self, nth: int) -> None:
+    def __init__(self, nth: int, names: tuple[str, ...] = _NAMES) -> None:
+        """Name the point, counted in files that end with one of the names."""
         self.has_hit = False
         # Kept with its traceback, and so with all frames, as an interactive interpreter does.
         self.error: BaseException | None = None
         self._left = nth
+        self._names = names
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         sys.setprofile(self._watch)
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
@@ -58,7 +61,9 @@ class Interrupt:
         return kind is KeyboardInterrupt
 
     def _watch(self, frame: FrameType, event: str, _argument: object) -> None:
-        if event not in {"call", "c_return"} or self.has_hit or not _is_watched(frame):
+        if event not in {"call", "c_return"} or self.has_hit:
+            return
+        if not frame.f_code.co_filename.removesuffix(".py").endswith(self._names):
             return
         if event == "call" and frame.f_code.co_flags & inspect.CO_GENERATOR and _is_begun(frame):
             return
@@ -67,10 +72,6 @@ class Interrupt:
             self.has_hit = True
             sys.setprofile(None)
             raise KeyboardInterrupt
-
-
-def _is_watched(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.removesuffix(".py").endswith(_NAMES)
 
 
 def _is_begun(frame: FrameType) -> bool:

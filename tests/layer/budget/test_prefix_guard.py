@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import gc
 import json
+import re
 import threading
 import tracemalloc
 import weakref
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.builders import msg, res
 from tests.strategies import message_lists, odd_values
-from toolbudget import PrefixFinding, PrefixGuard
+from toolbudget import InvalidMessageError, PrefixFinding, PrefixGuard
 from toolbudget.budget.prefix_json import json_text
 
 if TYPE_CHECKING:
@@ -320,7 +321,40 @@ def test_depth_hides_nothing() -> None:
     assert find([user(deep(5_000, "x"))], [user(deep(5_000, "y"))]).kind == "changed"
 
 
-@given(before=message_lists() | odd_values(), now=message_lists() | odd_values())
+LISTS = message_lists() | odd_values().map(lambda odd: odd if is_list(odd) else [odd])
+
+
+def is_list(value: object) -> bool:
+    """Tell what can be a list of messages."""
+    return isinstance(value, (list, tuple))
+
+
+@given(
+    no_list=odd_values().filter(lambda odd: not is_list(odd))
+    | st.text()
+    | st.binary()
+    | st.dictionaries(st.text(), st.none())
+)
+def test_what_is_no_list_is_refused_and_forgets_nothing(no_list: object) -> None:
+    """A forgotten result is named; the next check compares with what was handed out before it."""
+    guard = PrefixGuard()
+    guard.check([A, B])
+    message = f"messages must be a list of messages, not {type(no_list).__name__}: "
+    with pytest.raises(InvalidMessageError, match=re.escape(message)):
+        guard.check(no_list)
+    if no_list is None or isinstance(no_list, (str, bytes, int, float)):
+        with pytest.raises(InvalidMessageError, match="body must be a list of messages, not "):
+            guard.check_request(no_list)
+    assert guard.check([A, B, C]).kind == "extended"
+
+
+def test_the_value_that_is_no_list_is_shown() -> None:
+    """A host that lost its list reads what it handed in."""
+    with pytest.raises(InvalidMessageError, match=r"^messages must be .* not NoneType: None$"):
+        PrefixGuard().check(None)
+
+
+@given(before=LISTS, now=LISTS)
 def test_any_two_lists_can_be_compared(before: object, now: object) -> None:
     """Whatever is handed in, the check ends with a finding and changes nothing."""
     known = json_text([before, now])

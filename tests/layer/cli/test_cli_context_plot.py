@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -58,14 +59,22 @@ def test_the_plot_in_the_terminal(context: Callable[..., Ran]) -> None:
     assert max(map(len, ran.out.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("turns", [2, 4, 9, 300])
-def test_no_two_places_of_the_plot_have_one_number(context: Callable[..., Ran], turns: int) -> None:
-    """The axis of a short session does not say 1, 2, 2, 3, 3."""
+@pytest.mark.parametrize("turns", [2, 4, 9, 12, 13, 58, 300])
+@pytest.mark.parametrize("columns", [20, 80, 81, 120])
+def test_the_turns_of_the_plot_are_evenly_apart(
+    context: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, turns: int, columns: int
+) -> None:
+    """The axis does not say 1, 2, 2, 3, 3, nor 1, 3, 5, 7, 10, and goes as far as the turns."""
+    monkeypatch.setenv("COLUMNS", str(columns))
     ran = context([said(f"m{turn}", used(0, 9, 1)) for turn in range(turns)], "--plot", "-")
     axis = next(line for line in ran.out.splitlines() if line.lstrip().startswith("| 1 "))
-    numbers = [float(number) for number in axis.replace("|", " ").split()]
-    assert len(numbers) > 3
-    assert numbers == sorted(set(numbers))
+    numbers = [int(number) for number in axis.replace("|", " ").split()]
+    assert len(numbers) >= min(turns, 4 if columns > 20 else 2)
+    step = numbers[1] - numbers[0]
+    assert numbers == list(range(1, numbers[-1] + 1, step))
+    assert turns - step < numbers[-1] <= turns
+    places = [axis.index(f" {number} ") for number in numbers[:-1]]
+    assert len({after - before for before, after in pairwise(places)}) <= 1
 
 
 def test_the_plot_without_unicode(tmp_path: Path) -> None:

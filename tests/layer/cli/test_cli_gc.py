@@ -55,6 +55,33 @@ class TestCleanUp:
         assert "--yes does it" in ran.out
         assert sorted(root.rglob("*")) == before
 
+    def test_a_run_that_replaced_nothing_goes_too(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        """S10: it has no records, but its folder is ours."""
+        body, root = tmp_path / "body.json", tmp_path / "root"
+        body.write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+        assert run("apply", body, "--root", root, "--session", "s").code == 0
+        assert "not ours" not in run("sessions", root).out
+        for path in (root / "s").iterdir():
+            os.utime(path, (0, 0))
+        assert run("gc", root, "--older-than", "30d", "--yes").code == 0
+        assert not (root / "s").exists()
+
+    def test_what_others_keep_in_the_folder_stays(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        """S10: where a run that replaced nothing has put its output, only that goes."""
+        body, theirs = tmp_path / "body.json", tmp_path / "root" / "s" / "notes.txt"
+        body.write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+        theirs.parent.mkdir(parents=True)
+        theirs.write_text("theirs")
+        assert run("apply", body, "--root", tmp_path / "root", "--session", "s").code == 0
+        for path in (tmp_path / "root" / "s").rglob("*"):
+            os.utime(path, (0, 0))
+        assert run("gc", tmp_path / "root", "--older-than", "30d", "--yes").code == 0
+        assert [one.name for one in theirs.parent.iterdir()] == ["notes.txt"]
+
     def test_with_yes_it_goes(self, run: Callable[..., Ran], root: Path) -> None:
         """And only it."""
         ran = run("gc", root, "--older-than", "30d", "--yes")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.builders import res
+from tests.layer.cli.talk import TALK
 from tests.layer.cli.transcripts import to_lines, user, write
 from toolbudget import Session
 from toolbudget.cli.main import _COMMANDS
@@ -172,10 +173,42 @@ def test_the_module_is_the_command() -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ("sessions", "root"),
+        ("gc", "root", "--older-than", "30d"),
+        ("show", "root/s"),
+        ("report", "in"),
+        ("config",),
+        ("context", "in"),
+        ("doctor", "root"),
+        ("apply", "in", "--root", "root", "--session", "s"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_piped_has_no_trailing_blanks(
+    run: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    """A table that is filled up to its width would differ in a diff or a log for nothing."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "in", to_lines(*TALK, user(res("t1", 60_000 * "x"))))
+    run("apply", "in", "--root", "root", "--session", "s")
+    ran = run(*words)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines
+    assert [line for line in lines if line != line.rstrip(" ")] == []
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         ([], "Usage: toolbudget"),
-        (["nope"], "No such command 'nope'"),
+        (["nope"], "No such command 'nope'.\n"),
+        (["aply"], "No such command 'aply'. Did you mean 'apply'?\n"),
         (["apply"], "Missing argument 'INPUT'"),
         (["apply", "a", "b"], "unexpected extra argument"),
         (["apply", "a", "--nope"], "--nope"),

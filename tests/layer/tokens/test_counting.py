@@ -182,6 +182,30 @@ def test_strict_raises_instead_of_estimating() -> None:
 
 
 @BOTH_WAYS
+@pytest.mark.parametrize(
+    ("trouble", "is_kept"),
+    [
+        (httpx2.ReadTimeout, False),
+        *((refusal(status), False) for status in (408, 409, 425, 429, 500, 503, 529)),
+        *((refusal(status), True) for status in (400, 403, 404, 405)),
+    ],
+)
+def test_a_passing_failure_is_not_remembered(
+    trouble: Any,  # noqa: ANN401 - as the provider takes it
+    *,
+    is_kept: bool,
+    is_async: bool,
+) -> None:
+    """T5: the small model's number does not stand for the endpoint's once that answers again."""
+    provider = Provider(endpoint=trouble, small=1111)
+    count_once = counter(provider, is_async=is_async)
+    assert (count_once().tokens, count_once().from_cache) == (1111, is_kept)
+    provider.endpoint = 1234
+    again = count_once()
+    assert (again.tokens, again.step) == ((1111, "small_model") if is_kept else (1234, "endpoint"))
+
+
+@BOTH_WAYS
 def test_the_same_content_is_asked_once(*, is_async: bool) -> None:
     """A result is found again by content, through other objects too; other content is not."""
     provider = Provider(endpoint=1234)
