@@ -39,7 +39,9 @@ def test_small_calls(tmp_path: Path, note: Callable[[Comparison], None]) -> None
         "enforce, two messages": lambda: session.enforce(chat),
     }
     for way, module in (("pure", _core.load("python")), ("native", _core.load("native"))):
-        works[f"{way} core, no messages"] = planning(module, nothing, module.Known({}, {}))
+        # As in a session, each core is given its own kind of cache.
+        known = module.Known({}, {}, fingerprints=module.FingerprintCache())
+        works[f"{way} core, no messages"] = planning(module, nothing, known)
     seconds = in_turn({way: repeated(work, CALLS) for way, work in works.items()}, ROUNDS)
     for way, rounds in seconds.items():
         note(Comparison(group=GROUP, name=way, seconds={"time": rounds}, units=CALLS))

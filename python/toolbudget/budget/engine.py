@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from toolbudget import _core as core
 from toolbudget._core import pure
@@ -13,8 +13,7 @@ from toolbudget._core.pure import Key
 from toolbudget.budget.adopting import adopt
 from toolbudget.budget.aggregate import changes_of
 from toolbudget.budget.clearing import ClearedResults, plan_clearing, plan_storing
-from toolbudget.budget.exclusive import Exclusive
-from toolbudget.budget.gate import Verdict, judge_result, replace_block
+from toolbudget.budget.gating import Gating
 from toolbudget.budget.history import History
 from toolbudget.budget.last import LastEnforced
 from toolbudget.budget.last_body import LastBody
@@ -48,11 +47,8 @@ __all__ = ["Engine"]
 
 _Made = TypeVar("_Made")
 
-# How empty text and references begin.
-_NOT_AT_ONCE: Final = ("", "<")
 
-
-class Engine(Exclusive):
+class Engine(Gating):
     """Takes every decision of one session, one at a time.
 
     Args:
@@ -72,17 +68,12 @@ class Engine(Exclusive):
         history: HistoryMode = "verified",
     ) -> None:
         """Begin before the first enforcement."""
-        super().__init__(journal.session_id)
-        self.policy = policy
-        self._unit = policy.limits.unit
-        self._journal = journal
+        super().__init__(journal, policy)
         self._keeps_history = keeps_history
         self._parent_state: ContentReplacementState | None = None
         self._history = History(history)
         self._last = LastEnforced()
         self._last_body: LastBody | None = None
-        # Limits by tool, as far as they are the same at every call.
-        self._fixed_limits: dict[str, float] = {}
         self._running_options = RunningOptions(policy, journal.store)
 
     @property
@@ -143,75 +134,6 @@ class Engine(Exclusive):
             keeps_history = self._keeps_history and self._journal.has_records
             mode = self._history.mode
             return Engine(journal, policy, keeps_history=keeps_history, history=mode)
-
-    def fits_at_once(self, block: object, tool_name: object) -> bool:
-        """Tell whether a result surely stays as it is: small, of plain text, and never met before.
-
-        It is the most frequent answer of the gate, and takes a hundredth of the time of the others.
-        Whatever is not sure is left to :meth:`gate`; so is a call from a hook.
-        """
-        if type(block) is not dict or type(tool_name) is not str or self._is_deciding():
-            return False
-        limits = self._fixed_limits
-        limit = limits.get(tool_name)
-        if limit is None:
-            if self.policy.limits.overrides is not None:
-                return False
-            limit = self.policy.limit(tool_name)
-            limits[tool_name] = limit
-        content, tool_use_id = block.get("content"), block.get("tool_use_id")
-        if type(content) is not str or type(tool_use_id) is not str:
-            return False
-        kind, journal = block.get("type"), self._journal
-        return (
-            (len(content) if self._unit == "chars" else core.measure((content,), self._unit))
-            <= limit
-            and content[:1] not in _NOT_AT_ONCE
-            and not content.isspace()
-            and type(kind) is str
-            and kind == "tool_result"
-            and not journal.state.may_know(tool_use_id, len(content))
-            and not journal.owes_records
-        )
-
-    def gate(
-        self,
-        block: Mapping[str, Any],
-        tool_name: str,
-        declared_limit: float | None,
-        caller: Mapping[str, object] | None,
-    ) -> tuple[dict[str, Any], EnforcementReport]:
-        """Check one result against its tool's limit."""
-        started_s = time.perf_counter()
-        check_text("tool_name", tool_name)
-        if declared_limit is not None:
-            self.policy.declared.declare(tool_name, declared_limit)
-            # A new one: what another thread works out at this moment goes into the old one.
-            self._fixed_limits = {}
-        options = self.policy.gate_options(tool_name)
-        verdict = Verdict(block, None)
-        journal = self._journal
-
-        def make_plan() -> Plan:
-            nonlocal verdict
-            verdict = judge_result(
-                block,
-                tool_name=tool_name,
-                caller=caller,
-                state=journal.state,
-                fingerprint=journal.fingerprint,
-                options=options,
-                store=journal.store,
-            )
-            return verdict.as_plan()
-
-        with self._deciding():
-            done = journal.transact(make_plan, keeps_failed=False)
-        result = cast("dict[str, Any]", verdict.block)
-        if done.outcome.replaced:
-            result = replace_block(block, done.outcome.replaced[0].replacement)
-        report = report_of(done, None, started_s=started_s)
-        return result, report
 
     def adopt(
         self, tool_use_id: str, fingerprint: Fingerprint, replacement: str, stored: StoredResult

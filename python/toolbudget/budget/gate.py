@@ -98,9 +98,9 @@ class Verdict:
             plan.chars_before = self.candidate.size
             plan.chars_gained = self.candidate.size - len(self.replacement)
         if self.adoption is not None:
-            plan.adoptions.append(self.adoption)
+            plan.adoptions = [self.adoption]
         if self.failure is not None and self.failure.tool_use_id is not None:
-            plan.redaction_failures.append((self.failure.tool_use_id, self.failure.error))
+            plan.redaction_failures = [(self.failure.tool_use_id, self.failure.error)]
         return plan
 
 

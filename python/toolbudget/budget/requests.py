@@ -1,8 +1,10 @@
-"""The part of a session that works on message lists."""
+"""The part of a session that works on results and message lists."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from toolbudget._threads import in_thread
 from toolbudget.budget.bodies import Bodies
@@ -10,7 +12,7 @@ from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.summary import QuietTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from toolbudget.budget.summary import Summary
     from toolbudget.storage.records import ParsedRecord
@@ -20,6 +22,58 @@ __all__ = ["Requests"]
 
 class Requests(Bodies):
     """What a session does before, with and after a request."""
+
+    def gate(
+        self,
+        block: Mapping[str, Any],
+        *,
+        tool_name: str,
+        declared_limit: float | None = None,
+        caller: Mapping[str, object] | None = None,
+    ) -> dict[str, Any]:
+        """Check one result when its tool has run; a too large one comes back as a reference.
+
+        Args:
+            block: A ``tool_result`` block. It is never changed. Anything else, a whole message or
+                record too, comes back as it is.
+            tool_name: The tool that made it.
+            declared_limit: Limit that the tool declares, in the unit of the session's limits;
+                remembered for the tool.
+            caller: The call's ``caller``, if it has one: results for running code are exempt.
+
+        Returns:
+            The same object, or a copy with a new ``content``.
+
+        Raises:
+            ConfigError: ``declared_limit`` is no positive number.
+            StoreError: With ``strict``, when storing failed.
+            TranscriptError: With ``strict``, when recording failed.
+        """
+        started_s = time.perf_counter()
+        is_small = declared_limit is None and self._engine.fits_at_once(block, tool_name)
+        if is_small and not self._is_closed:
+            self._reports.set(time.perf_counter() - started_s)
+            return cast("dict[str, Any]", block)
+        result, report = self._gate(block, tool_name, declared_limit, caller)
+        self._reports.set(report)
+        return result
+
+    async def agate(
+        self,
+        block: Mapping[str, Any],
+        *,
+        tool_name: str,
+        declared_limit: float | None = None,
+        caller: Mapping[str, object] | None = None,
+    ) -> dict[str, Any]:
+        """Do what :meth:`gate` does without blocking the event loop.
+
+        A cancelled call still runs to its end in the background: a decision is whole or not at all.
+        """
+        call = partial(self._gate, block, tool_name, declared_limit, caller)
+        result, report = await in_thread(call)
+        self._reports.set(report)
+        return result
 
     def enforce(self, messages: Sequence[Any]) -> list[Any]:
         """Apply the budget to a message list; what comes back is the only thing to send.
@@ -120,6 +174,18 @@ class Requests(Bodies):
         text, and recorded, at their first application.
         """
         self._engine.apply_records(records)
+
+    def _gate(
+        self,
+        block: Mapping[str, Any],
+        tool_name: str,
+        declared_limit: float | None,
+        caller: Mapping[str, object] | None,
+    ) -> tuple[dict[str, Any], EnforcementReport]:
+        self._check_open()
+        result, report = self._engine.gate(block, tool_name, declared_limit, caller)
+        self._announce(report, "gate")
+        return result, report
 
     def _enforce(self, messages: Sequence[Any]) -> tuple[list[Any], Summary | QuietTurn]:
         self._check_open()

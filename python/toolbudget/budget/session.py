@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 import weakref
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from toolbudget._threads import in_thread
 from toolbudget.budget.compaction import Compaction
@@ -259,58 +257,6 @@ class Session(Compaction, Streams, Reading):
                 engine.apply_records(log.load())
             return type(self)(home, settings, log=log, lock=lock, engine=engine)
 
-    def gate(
-        self,
-        block: Mapping[str, Any],
-        *,
-        tool_name: str,
-        declared_limit: float | None = None,
-        caller: Mapping[str, object] | None = None,
-    ) -> dict[str, Any]:
-        """Check one result when its tool has run; a too large one comes back as a reference.
-
-        Args:
-            block: A ``tool_result`` block. It is never changed. Anything else, a whole message or
-                record too, comes back as it is.
-            tool_name: The tool that made it.
-            declared_limit: Limit that the tool declares, in the unit of the session's limits;
-                remembered for the tool.
-            caller: The call's ``caller``, if it has one: results for running code are exempt.
-
-        Returns:
-            The same object, or a copy with a new ``content``.
-
-        Raises:
-            ConfigError: ``declared_limit`` is no positive number.
-            StoreError: With ``strict``, when storing failed.
-            TranscriptError: With ``strict``, when recording failed.
-        """
-        started_s = time.perf_counter()
-        is_small = declared_limit is None and self._engine.fits_at_once(block, tool_name)
-        if is_small and not self._is_closed:
-            self._reports.set(time.perf_counter() - started_s)
-            return cast("dict[str, Any]", block)
-        result, report = self._gate(block, tool_name, declared_limit, caller)
-        self._reports.set(report)
-        return result
-
-    async def agate(
-        self,
-        block: Mapping[str, Any],
-        *,
-        tool_name: str,
-        declared_limit: float | None = None,
-        caller: Mapping[str, object] | None = None,
-    ) -> dict[str, Any]:
-        """Do what :meth:`gate` does without blocking the event loop.
-
-        A cancelled call still runs to its end in the background: a decision is whole or not at all.
-        """
-        call = partial(self._gate, block, tool_name, declared_limit, caller)
-        result, report = await in_thread(call)
-        self._reports.set(report)
-        return result
-
     @property
     def state(self) -> ContentReplacementState:
         """A copy of every decision so far."""
@@ -392,15 +338,3 @@ class Session(Compaction, Streams, Reading):
     ) -> None:
         """Close the session without blocking the event loop."""
         await in_thread(self.close)
-
-    def _gate(
-        self,
-        block: Mapping[str, Any],
-        tool_name: str,
-        declared_limit: float | None,
-        caller: Mapping[str, object] | None,
-    ) -> tuple[dict[str, Any], EnforcementReport]:
-        self._check_open()
-        result, report = self._engine.gate(block, tool_name, declared_limit, caller)
-        self._announce(report, "gate")
-        return result, report

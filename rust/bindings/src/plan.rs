@@ -60,21 +60,20 @@ fn empty_plan<'py>(known: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let cache = own_cache(&known.getattr(intern!(py, "fingerprints"))?)?;
     drop(cache.get().take());
     let classes = Classes::get(py)?;
-    let list = || PyList::empty(py).into_any();
     let zero = 0_usize.into_bound_py_any(py)?;
     let items = PlanItems::of(Vec::new(), &cache)?.into_any();
     let values = [
         items.clone(),
         items.clone(),
-        list(),
-        items,
+        items.clone(),
+        items.clone(),
         TotalsOfGroups::empty(py)?.into_any(),
         classes.counter.make(py, [])?,
         zero.clone(),
         zero.clone(),
         zero,
         cache.into_any(),
-        list(),
+        items,
     ];
     classes.plan.make(py, values)
 }

@@ -45,7 +45,7 @@ class Plan:
 
     choices: Sequence[Choice] = field(default_factory=list)
     kept: Sequence[Key] = field(default_factory=list)
-    adoptions: list[Adoption] = field(default_factory=list)
+    adoptions: Sequence[Adoption] = field(default_factory=list)
     changes: Sequence[Change] = field(default_factory=list)
     totals: Sequence[GroupTotals] = field(default_factory=list)
     skipped: Counter[SkipReason] = field(default_factory=Counter)
@@ -53,7 +53,7 @@ class Plan:
     chars_before: int = 0
     chars_gained: int = 0
     fingerprints: Fingerprints = field(default_factory=FingerprintCache, compare=False)
-    redaction_failures: list[tuple[str, Exception]] = field(default_factory=list)
+    redaction_failures: Sequence[tuple[str, Exception]] = field(default_factory=list)
 
     @property
     def decides(self) -> bool:
@@ -89,8 +89,11 @@ class _Planner:
         self._kept: list[Key] = []
         self._changes: list[Change] = []
         self._choices: list[Choice] = []
+        self._adoptions: list[Adoption] = []
+        self._redaction_failures: list[tuple[str, Exception]] = []
         result.totals, result.kept, result.changes = self._totals, self._kept, self._changes
-        result.choices = self._choices
+        result.choices, result.adoptions = self._choices, self._adoptions
+        result.redaction_failures = self._redaction_failures
         self._decided: dict[Key, str | Choice | None] = {}
         self._unapplied = dict(known.unapplied)
 
@@ -184,7 +187,7 @@ class _Planner:
         if foreign is not None and is_applicable(foreign, candidate.size):
             del self._unapplied[key.tool_use_id]
             self._decided[key] = foreign
-            self.plan.adoptions.append(Adoption(key, foreign))
+            self._adoptions.append(Adoption(key, foreign))
             self.plan.candidates += 1
             self._reapply(candidate, foreign, totals)
             return True
@@ -233,7 +236,7 @@ class _Planner:
         try:
             parts = tuple(redact_part(redact, part) for part in first.parts)
         except Exception as error:  # noqa: BLE001 - whatever the host's hook raises, the result is kept
-            self.plan.redaction_failures.append((key.tool_use_id, error))
+            self._redaction_failures.append((key.tool_use_id, error))
             return None
         return self._prepared(fresh, parts)
 
