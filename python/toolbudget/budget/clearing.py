@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from toolbudget._core.pure import Key, is_framed_reference
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolbudget.budget.journal import Journal
-    from toolbudget.storage.result import StoredResult
     from toolbudget.storage.store import Content
 
 __all__ = ["ClearedResults", "OldResult", "cleared_text", "is_cleared_text"]
@@ -247,11 +245,7 @@ def _store(
         if isinstance(stored, Exception):
             failures.append(Failure("store", item.result.tool_use_id, stored))
         else:
-            item.place = _place_of(stored)
-
-
-def _place_of(stored: StoredResult) -> _Place:
-    return _Place(stored.shown_path, Path(stored.path).name, stored.digest)
+            item.place = _Place(stored.shown_path, stored.file_name, stored.digest)
 
 
 def _redacted(content: object, redact: Callable[[str], str] | None) -> Content:

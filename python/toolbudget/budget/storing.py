@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from toolbudget._core.pure import STYLE_VERSIONS
 from toolbudget.budget.report import Failure
@@ -13,7 +13,7 @@ from toolbudget.errors import StoreError
 from toolbudget.storage._paths import refuse_unshowable
 from toolbudget.storage.names import result_name
 from toolbudget.storage.records import ContentReplacementRecord
-from toolbudget.storage.result import StoredResult, store_error
+from toolbudget.storage.result import Placed, StoredResult, store_error
 from toolbudget.storage.store import DirectoryStore, is_stored_as_json
 
 if TYPE_CHECKING:
@@ -26,18 +26,17 @@ __all__ = ["Replaced", "StoreOutcome", "expected_path", "is_json_content"]
 __all__ += ["path_prefix", "put_items", "store_choices"]
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(NamedTuple):
     """A choice whose full text is stored, with the exact replacement."""
 
     choice: Choice
     replacement: str
-    stored: StoredResult
+    stored: Placed
     record: ContentReplacementRecord
     """The entry that a record holds about it."""
 
     @classmethod
-    def of(cls, choice: Choice, replacement: str, stored: StoredResult) -> Replaced:
+    def of(cls, choice: Choice, replacement: str, stored: Placed) -> Replaced:
         """Make it with its entry."""
         key, shown = choice.key, choice.shown
         record = ContentReplacementRecord(
@@ -46,7 +45,7 @@ class Replaced:
             replacement=replacement,
             size=key.fingerprint.size_chars,
             hash=key.fingerprint.hash,
-            file=_as_path(stored.path).name,
+            file=stored.file_name,
             file_digest=stored.digest,
             style=None if shown is None else shown.style,
             style_version=None if shown is None else STYLE_VERSIONS[shown.style],
@@ -125,29 +124,27 @@ def store_choices(
     return outcome
 
 
-def put_items(
-    items: Sequence[tuple[str, Content]], store: ResultStore
-) -> list[StoredResult | Exception]:
+def put_items(items: Sequence[tuple[str, Content]], store: ResultStore) -> list[Placed | Exception]:
     """Store contents by id as one batch; what went wrong with one stands in its place."""
     put_many = getattr(store, "put_many", None)
     if put_many is None:
         return [_put(store, tool_use_id, content) for tool_use_id, content in items]
     try:
         if type(store) is DirectoryStore:
-            return list(store.put_many(items))
+            return list(store.place_many(items))
         return [_checked(outcome) for _, outcome in zip(items, put_many(items), strict=True)]
     except Exception as error:  # noqa: BLE001 - a host's own store may raise anything
         return [_as_store_error(error, tool_use_id, store) for tool_use_id, _ in items]
 
 
-def _put(store: ResultStore, tool_use_id: str, content: Content) -> StoredResult | Exception:
+def _put(store: ResultStore, tool_use_id: str, content: Content) -> Placed | Exception:
     try:
         return _checked(store.put(tool_use_id, content))
     except Exception as error:  # noqa: BLE001 - a host's own store may raise anything
         return _as_store_error(error, tool_use_id, store)
 
 
-def _checked(outcome: object) -> StoredResult | Exception:
+def _checked(outcome: object) -> Placed | Exception:
     """Make sure of what a host's own store answers, before it enters a record or the frame.
 
     Raises:
@@ -158,16 +155,12 @@ def _checked(outcome: object) -> StoredResult | Exception:
         return outcome
     if not isinstance(outcome, StoredResult):
         raise TypeError(f"store gave no StoredResult but a {type(outcome).__name__}")
-    _as_path(outcome.path)
+    file_name = PurePath(outcome.path).name
     if type(outcome.size_bytes) is not int or not isinstance(outcome.digest, str):
         raise TypeError(f"store gave a result with odd fields: {outcome!r}")
     refuse_unshowable(outcome.shown_path, "shown_path of a stored result")
-    return outcome
-
-
-def _as_path(path: str | PurePath) -> PurePath:
-    """Make a path of what a host's own store may have given as text."""
-    return path if isinstance(path, PurePath) else PurePath(path)
+    size_bytes, digest, shown_path = outcome.size_bytes, outcome.digest, outcome.shown_path
+    return Placed(file_name, size_bytes, digest, shown_path, outcome.is_new)
 
 
 def _as_store_error(error: Exception, tool_use_id: str, store: ResultStore) -> StoreError:

@@ -23,10 +23,11 @@ from toolbudget.storage.encoding import (
     Measured,
     encode_content,
     encode_small,
+    is_stored_as_json,
     measure_chunks,
     plain_data,
 )
-from toolbudget.storage.names import candidate_names
+from toolbudget.storage.names import candidate_names, extension_of, result_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,6 +79,18 @@ class Item:
         """The name that is tried first."""
         self._name = name
         self._extension = extension
+
+    @classmethod
+    def of(cls, tool_use_id: str, content: Content) -> Item:
+        """Make the item of a result; one that has no stored form has its error from the start."""
+        try:
+            name = result_name(tool_use_id)
+            extension = extension_of(is_json=is_stored_as_json(content))
+        except Exception as error:  # noqa: BLE001 - a host's blocks may raise anything
+            item = cls(content, name="", extension="")
+            item.error = error
+            return item
+        return cls(content, name=name, extension=extension)
 
     def candidate_names(self) -> Iterator[str]:
         """Yield the file names to try, in order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import reprlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from toolbudget.errors import StoreError, StoreQuotaError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from toolbudget.storage.encoding import Content
 
-__all__ = ["ResultStore", "ResultStream", "StoredResult", "StreamingStore", "store_error"]
+__all__ = ["Placed", "ResultStore", "ResultStream", "StoredResult", "StreamingStore", "store_error"]
 
 # An id may be megabytes long.
 _ID_FORM: Final = reprlib.Repr()
@@ -42,6 +42,23 @@ class StoredResult:
     def __post_init__(self) -> None:
         if not self.shown_path:
             object.__setattr__(self, "shown_path", str(self.path))
+
+
+class Placed(NamedTuple):
+    """A result in a store's folder, without a path object, of which a large turn would make many.
+
+    The fields mean what those of :class:`StoredResult` do.
+    """
+
+    file_name: str
+    size_bytes: int
+    digest: str
+    shown_path: str
+    is_new: bool
+
+    def below(self, directory: Path) -> StoredResult:
+        """Give it with its path in the store's folder."""
+        return StoredResult(directory / self.file_name, *self[1:])
 
 
 class ResultStore(Protocol):

@@ -29,7 +29,13 @@ from toolbudget.storage.encoding import Content, encode_content, is_stored_as_js
 from toolbudget.storage.memory import MemoryStore
 from toolbudget.storage.names import extension_of, result_name
 from toolbudget.storage.quota import Quota
-from toolbudget.storage.result import ResultStore, StoredResult, StreamingStore, store_error
+from toolbudget.storage.result import (
+    Placed,
+    ResultStore,
+    StoredResult,
+    StreamingStore,
+    store_error,
+)
 from toolbudget.storage.stream import FileStream, StreamedItem
 
 if TYPE_CHECKING:
@@ -169,7 +175,11 @@ class DirectoryStore:
             >>> [type(outcome).__name__ for outcome in outcomes]
             ['StoredResult', 'StoreError']
         """
-        placements = [_make_item(tool_use_id, content) for tool_use_id, content in items]
+        return [self._with_path(outcome) for outcome in self.place_many(items)]
+
+    def place_many(self, items: Sequence[tuple[str, Content]]) -> list[Placed | StoreError]:
+        """Do what :meth:`put_many` does, and say where the results are by the names of files."""
+        placements = [Item.of(tool_use_id, content) for tool_use_id, content in items]
         self._place_all(placements)
         return [
             self._outcome(tool_use_id, item)
@@ -221,7 +231,7 @@ class DirectoryStore:
 
     def _place_stream(self, tool_use_id: str, item: StreamedItem) -> StoredResult:
         self._place_all([item])
-        outcome = self._outcome(tool_use_id, item)
+        outcome = self._with_path(self._outcome(tool_use_id, item))
         if isinstance(outcome, StoreError):
             raise outcome
         return outcome
@@ -316,16 +326,17 @@ class DirectoryStore:
         close_quietly(self._files, directories.results)
         close_quietly(self._files, directories.above)
 
-    def _outcome(self, tool_use_id: str, item: Item) -> StoredResult | StoreError:
+    def _outcome(self, tool_use_id: str, item: Item) -> Placed | StoreError:
         if item.error is not None:
-            return store_error(item.error, tool_use_id, self._directory)
-        measured = item.measure()
-        path = self._directory / item.file_name
+            return self._as_error(tool_use_id, item.error)
         try:
             shown_path = self._show(item.file_name)
         except ConfigError as error:
-            return store_error(error, tool_use_id, self._directory)
-        return StoredResult(path, measured.size_bytes, measured.digest, shown_path, item.is_new)
+            return self._as_error(tool_use_id, error)
+        return Placed(item.file_name, *item.measure(), shown_path, item.is_new)
+
+    def _with_path(self, outcome: Placed | StoreError) -> StoredResult | StoreError:
+        return outcome if isinstance(outcome, StoreError) else outcome.below(self._directory)
 
     def _show(self, file_name: str) -> str:
         if self._display_path is None:
@@ -389,14 +400,3 @@ def persist_tool_result(content: Content, tool_use_id: str, *, store: ResultStor
         raise
     except Exception as error:
         raise store_error(error, tool_use_id, Path(type(store).__name__)) from error
-
-
-def _make_item(tool_use_id: str, content: Content) -> Item:
-    try:
-        name = result_name(tool_use_id)
-        extension = extension_of(is_json=is_stored_as_json(content))
-    except Exception as error:  # noqa: BLE001 - a host's blocks may raise anything
-        item = Item(content, name="", extension="")
-        item.error = error
-        return item
-    return Item(content, name=name, extension=extension)

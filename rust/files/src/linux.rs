@@ -31,11 +31,12 @@ pub(crate) fn place(
     )]
     // SAFETY: see `reason`; a number that is not open only makes the calls fail.
     let directory = unsafe { BorrowedFd::borrow_raw(directory) };
+    let mut buffer = Vec::new();
     let place_one = |&(name, text): &(&str, &[u8])| {
         let outcome = if expects_free {
             write_new(directory, name, text)
         } else {
-            find_or_write(directory, name, text)
+            find_or_write(directory, name, text, &mut buffer)
         };
         let outcome = outcome.unwrap_or(Outcome::Left);
         expects_free = matches!(outcome, Outcome::Written(_));
@@ -44,24 +45,32 @@ pub(crate) fn place(
     texts.iter().map(place_one).collect()
 }
 
-fn find_or_write(directory: BorrowedFd<'_>, name: &str, text: &[u8]) -> Result<Outcome> {
+fn find_or_write(
+    directory: BorrowedFd<'_>,
+    name: &str,
+    text: &[u8],
+    buffer: &mut Vec<u8>,
+) -> Result<Outcome> {
     match openat(directory, name, OFlags::RDONLY | TO_LOOK, Mode::empty()) {
-        Ok(file) if holds(&file, text)? => Ok(Outcome::Found(TextHash::of(text))),
+        Ok(file) if holds(&file, text, buffer)? => Ok(Outcome::Found(TextHash::of(text))),
         Ok(_) => Ok(Outcome::Left),
         Err(Errno::NOENT) => write_new(directory, name, text),
         Err(error) => Err(error),
     }
 }
 
-/// Whether an open file is a regular one with exactly these bytes.
-fn holds(file: &OwnedFd, text: &[u8]) -> Result<bool> {
+/// Whether an open file is a regular one with exactly these bytes; all files share one buffer.
+fn holds(file: &OwnedFd, text: &[u8], buffer: &mut Vec<u8>) -> Result<bool> {
     let found = fstat(file)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile
         || u64::try_from(found.st_size) != Ok(text.len() as u64)
     {
         return Ok(false);
     }
-    let mut buffer = vec![0; COMPARED_BYTES.min(text.len())];
+    let most_bytes = COMPARED_BYTES.min(text.len());
+    if buffer.len() < most_bytes {
+        buffer.resize(most_bytes, 0);
+    }
     let mut rest = text;
     while !rest.is_empty() {
         let wanted = rest.len().min(buffer.len());

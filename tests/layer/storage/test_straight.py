@@ -116,6 +116,23 @@ def left_of(folder: Path, *items: tuple[str, Content]) -> list[str]:
 
 
 @needs_native
+def test_files_that_share_a_buffer_are_each_compared_by_their_own_bytes(folder: Path) -> None:
+    """S4: what an earlier, longer file left in the buffer counts for no later one."""
+    long, part = "x" * 100_000, "x" * 40_000
+    (folder / "first.txt").write_text(long)
+    (folder / "beginning.txt").write_text("y" + part[1:])
+    (folder / "end.txt").write_text(part[1:] + "y")
+    (folder / "same.txt").write_text(part)
+    items: list[tuple[str, Content]] = [
+        ("first", long),
+        ("beginning", part),
+        ("end", part),
+        ("same", part),
+    ]
+    assert left_of(folder, *items) == ["beginning.txt", "end.txt"]
+
+
+@needs_native
 def test_plain_texts_go_straight(folder: Path) -> None:
     """New texts and those that are there take the short way, other names and blocks do not."""
     (folder / "other.txt").write_bytes(b"other bytes")
