@@ -17,7 +17,9 @@ PACKAGE: Final = Path(toolbudget.__file__).parent
 DOOR: Final = PACKAGE / "storage" / "_files.py"
 # It lies below the storage, and reads one file that the user names, before there is any session.
 LIMITS_FILE: Final = PACKAGE / "limits" / "file.py"
-MODULES: Final = sorted(set(PACKAGE.rglob("*.py")) - {DOOR, LIMITS_FILE})
+# Opens what the door asks it to, in a way that no interrupt can lose.
+HANDLES: Final = PACKAGE / "storage" / "_handle.py"
+MODULES: Final = sorted(set(PACKAGE.rglob("*.py")) - {DOOR, HANDLES, LIMITS_FILE})
 # What of `os` reaches no file: names, environment, processes and their pipes.
 HARMLESS_OS: Final = {
     "P_PID",
