@@ -35,7 +35,7 @@ from toolbudget.storage._filesystem import (
     RemovingFileSystem,
     Status,
 )
-from toolbudget.storage._handle import close, open_owned
+from toolbudget.storage._handle import close, is_closed, open_owned
 
 __all__ = [
     "POSIX",
@@ -200,7 +200,9 @@ class PosixFileSystem:
         fcntl.flock(handle, operation if blocking else operation | fcntl.LOCK_NB)
 
     def unlock(self, handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_UN)
+        # An interrupted release begins again, and may have closed it.
+        if not is_closed(handle):
+            fcntl.flock(handle, fcntl.LOCK_UN)
 
     close = staticmethod(close)
 

@@ -11,7 +11,7 @@ import os
 from functools import partial
 from typing import Final
 
-__all__ = ["close", "open_owned"]
+__all__ = ["close", "is_closed", "open_owned"]
 
 _NO_MODE: Final = 0o777
 
@@ -42,6 +42,11 @@ def open_owned(path: str, flags: int, mode: int = _NO_MODE, *, parent: int | Non
     opened = map(partial(os.open, dir_fd=parent), (path,), (flags,), (mode,))
     [handle] = map(_Owned, opened)
     return handle
+
+
+def is_closed(handle: int) -> bool:
+    """Tell whether a number that owned its descriptor is closed: it may be another file's now."""
+    return type(handle) is _Number
 
 
 def close(handle: int) -> None:

@@ -416,3 +416,25 @@ def raising(error: int) -> Callable[..., None]:
         raise OSError(error, os.strerror(error))
 
     return fail
+
+
+class TestClosedHandles:
+    """A handle that was closed is nobody's number any more: it reaches no file opened later."""
+
+    def test_a_later_file_keeps_its_lock(self, tmp_path: Path, parent: int) -> None:
+        """An interrupted release begins again, when another thread may have the number."""
+        (tmp_path / "a").touch()
+        closed = POSIX.open_directory(".", parent=parent)
+        POSIX.close(closed)
+        later = os.open(tmp_path / "a", os.O_RDONLY)
+        other = os.open(tmp_path / "a", os.O_RDONLY)
+        try:
+            assert later == closed, "the system gives the lowest free number"
+            fcntl.flock(later, fcntl.LOCK_EX)
+            POSIX.unlock(closed)
+            POSIX.close(closed)
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(later)
+            os.close(other)
