@@ -255,8 +255,32 @@ mod tests {
 
     use super::*;
 
+    /// Parts of the text between two quotes.
+    pub(super) fn parts() -> impl Strategy<Value = Vec<&'static str>> {
+        prop::collection::vec(
+            prop::sample::select(vec![
+                "\\\\",
+                "\\n",
+                "\\t\\r",
+                "\\\"",
+                "\\/",
+                "\\b\\f",
+                "\\u65e5",
+                "\\ud83d\\ude00",
+                "\\ud83d",
+                "plain text of some length",
+                "日本",
+                "n",
+                "u1234",
+                "\\\\\\\\\\n",
+                "twelve bytes and more than one block of sixty-four bytes without any escape in it",
+            ]),
+            0..200,
+        )
+    }
+
     /// As the functions for one escape say it, one byte after the other.
-    fn reference(raw: &[u8]) -> Vec<u8> {
+    pub(super) fn reference(raw: &[u8]) -> Vec<u8> {
         let mut decoded = Vec::new();
         let mut rest = raw;
         while let Some((&byte, behind)) = rest.split_first() {
@@ -274,13 +298,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_are_what_bytes_are(
-            parts in prop::collection::vec(prop::sample::select(vec![
-                "\\\\", "\\n", "\\t\\r", "\\\"", "\\/", "\\b\\f", "\\u65e5", "\\ud83d\\ude00", "\\ud83d",
-                "plain text of some length", "日本", "n", "u1234", "\\\\\\\\\\n",
-                "twelve bytes and more than one block of sixty-four bytes without any escape in it",
-            ]), 0..200),
-        ) {
+        fn pieces_are_what_bytes_are(parts in parts()) {
             let raw = parts.concat();
             let mut decoded = Vec::new();
             decode_pieces(raw.as_bytes(), |piece| decoded.extend_from_slice(piece));
