@@ -2,8 +2,7 @@
 
 mod forecast;
 
-use std::cmp::Reverse;
-
+use crate::largest::LargestFirst;
 use crate::limit::Limit;
 use crate::replacement::{FRAME_CHARS, Outlook, Replacement};
 use crate::unit::{Measure, Unit};
@@ -216,26 +215,27 @@ pub fn choose<S: ReplacementSizes>(
     budget: &Budget,
     mut sizes: S,
 ) -> Result<Chosen, S::Error> {
-    let mut largest_first: Vec<(usize, Choosable)> = items.iter().copied().enumerate().collect();
-    largest_first.sort_by_key(|(_, item)| Reverse(item.size_chars));
+    let mut largest_first = LargestFirst::of(items.iter().map(|item| item.size_chars));
     let visible = totals.visible(budget.accounting);
     let mut chosen = Chosen {
         preview_bytes: budget.preview_bytes,
         taken: Vec::new(),
     };
-    let mut forecast = Forecast::of(&largest_first, visible, budget);
+    let mut forecast = Forecast::of(items, visible, budget);
     let mut steps = preview_steps(totals, budget).peekable();
     while let Some(preview_bytes) = steps.next() {
         let is_last = steps.peek().is_none();
-        if !is_last && !forecast.may_fit(preview_bytes, &mut sizes)? {
+        if !is_last && !forecast.may_fit(preview_bytes, &mut largest_first, &mut sizes)? {
             continue;
         }
         let mut attempt = Attempt::new(visible, budget);
-        for &(index, item) in &largest_first {
-            // From the first one that is no longer than a frame on, none can be replaced.
-            if attempt.fits() || item.size_chars <= FRAME_CHARS {
+        for rank in 0.. {
+            if attempt.fits() {
                 break;
             }
+            let Some((index, item)) = of_rank(rank, items, &mut largest_first) else {
+                break;
+            };
             attempt.take(index, item, sizes.size(index, preview_bytes)?);
         }
         totals.gained = visible.saturating_sub(attempt.visible);
@@ -249,6 +249,19 @@ pub fn choose<S: ReplacementSizes>(
         }
     }
     Ok(chosen)
+}
+
+/// The index of an item and the item, the largest one first; `None` from the first one on that is no
+/// longer than a frame: none of these can be replaced.
+#[inline]
+fn of_rank(
+    rank: usize,
+    items: &[Choosable],
+    largest_first: &mut LargestFirst,
+) -> Option<(usize, Choosable)> {
+    let index = largest_first.at(rank)?;
+    let item = items[index];
+    (item.size_chars > FRAME_CHARS).then_some((index, item))
 }
 
 /// The sizes of previews to try. If what is fixed is over the limit already, shrinking is in vain.

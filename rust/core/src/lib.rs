@@ -35,6 +35,7 @@ pub mod json;
 mod json_style;
 mod kept_json;
 mod kind;
+mod largest;
 mod limit;
 mod ordered;
 mod outline;

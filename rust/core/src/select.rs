@@ -1,16 +1,12 @@
 //! Selection by the plain rule: the largest first, until what is left fits.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use crate::largest::LargestFirst;
 use crate::limit::Limit;
 
 /// Chooses what to take away so that `total` comes down to `limit`.
 ///
 /// Gives the indices into `sizes` in the order taken: the largest first, equal ones in order of
 /// appearance. All of them, if the total does not come down far enough.
-///
-/// A heap instead of a sort: as a rule few of many are taken.
 ///
 /// ```
 /// use toolbudget_core::select_largest;
@@ -24,17 +20,15 @@ pub fn select_largest(sizes: &[i64], total: i128, limit: Limit) -> Vec<usize> {
         return Vec::new();
     }
     let mut remaining = total;
-    let mut largest_first: BinaryHeap<_> = sizes
-        .iter()
-        .enumerate()
-        .map(|(index, &size)| (size, Reverse(index)))
-        .collect();
+    // What they differ by from the least one has no sign.
+    let least = sizes.iter().copied().min().unwrap_or(0).min(0);
+    let mut largest_first = LargestFirst::of(sizes.iter().map(|size| size.abs_diff(least)));
     let mut taken = Vec::new();
     while !limit.allows(remaining)
-        && let Some((size, Reverse(index))) = largest_first.pop()
+        && let Some(index) = largest_first.at(taken.len())
     {
         taken.push(index);
-        remaining = remaining.saturating_sub(i128::from(size));
+        remaining = remaining.saturating_sub(i128::from(sizes[index]));
     }
     taken
 }

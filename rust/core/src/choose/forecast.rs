@@ -1,12 +1,13 @@
 //! Telling that a group does not fit before any replacement is measured.
 
-use super::{Budget, Choosable, ReplacementSizes};
-use crate::replacement::{FRAME_CHARS, LeastChars, Outlook};
+use super::{Budget, Choosable, ReplacementSizes, of_rank};
+use crate::largest::LargestFirst;
+use crate::replacement::{LeastChars, Outlook};
 use crate::unit::Unit;
 
 /// The items of a group that is over its limit, and what is known of their texts so far.
 pub(super) struct Forecast<'a> {
-    largest_first: &'a [(usize, Choosable)],
+    items: &'a [Choosable],
     visible: i128,
     budget: &'a Budget,
     /// Of the first items; asked for when they are needed.
@@ -14,13 +15,9 @@ pub(super) struct Forecast<'a> {
 }
 
 impl<'a> Forecast<'a> {
-    pub(super) const fn of(
-        largest_first: &'a [(usize, Choosable)],
-        visible: i128,
-        budget: &'a Budget,
-    ) -> Self {
+    pub(super) const fn of(items: &'a [Choosable], visible: i128, budget: &'a Budget) -> Self {
         Self {
-            largest_first,
+            items,
             visible,
             budget,
             outlooks: Vec::new(),
@@ -31,6 +28,7 @@ impl<'a> Forecast<'a> {
     pub(super) fn may_fit<S: ReplacementSizes>(
         &mut self,
         preview_bytes: i128,
+        largest_first: &mut LargestFirst,
         sizes: &mut S,
     ) -> Result<bool, S::Error> {
         // In other units a replacement may be smaller than its characters say.
@@ -45,19 +43,22 @@ impl<'a> Forecast<'a> {
         // What the first items that are enough at best come to: each is asked about in turn, and
         // others are counted where that is less.
         let (mut gain, mut counted) = (0_u128, 0);
-        for place in 0.. {
+        for rank in 0.. {
             while gain < excess.into() {
-                let Some(most) = self.most_gain(counted, &least, of_others) else {
+                let Some((_, item)) = of_rank(counted, self.items, largest_first) else {
                     return Ok(false);
                 };
-                gain += u128::from(most);
+                // By what is known of its text, or else by what holds of all.
+                let outlook = self.outlooks.get(counted).copied().unwrap_or(of_others);
+                gain += u128::from(least.gain(item, outlook));
                 counted += 1;
             }
-            if place == counted {
+            if rank == counted {
                 break;
             }
-            if place == self.outlooks.len() {
-                let (index, item) = self.largest_first[place];
+            if rank == self.outlooks.len()
+                && let Some((index, item)) = of_rank(rank, self.items, largest_first)
+            {
                 let at_best = least.gain(item, of_others);
                 let outlook = sizes.outlook(index, preview_bytes)?;
                 self.outlooks.push(outlook);
@@ -65,15 +66,6 @@ impl<'a> Forecast<'a> {
             }
         }
         Ok(true)
-    }
-
-    /// What is taken off at most if an item is replaced, by what is known of its text, or else by
-    /// what holds of all; `None` from the first one on that cannot be replaced.
-    #[inline]
-    fn most_gain(&self, place: usize, least: &LeastChars, of_others: Outlook) -> Option<u64> {
-        let (_, item) = self.largest_first.get(place)?;
-        let outlook = self.outlooks.get(place).copied().unwrap_or(of_others);
-        (item.size_chars > FRAME_CHARS).then(|| least.gain(*item, outlook))
     }
 }
 
