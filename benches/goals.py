@@ -6,9 +6,11 @@ or the value of one way. Where a bench is not part of a run, the report says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, Self
 
+from benches.bodies import HOSTILE
+from benches.machine import AVX512
 from benches.measuring import Spread
 
 if TYPE_CHECKING:
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["GOALS", "Goal", "Reached"]
 
 Way = str
+GIGA: Final = 1e9
 MICROSECOND: Final = 1e-6
+NANOSECOND: Final = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +36,21 @@ class Goal:
     """The way whose value counts; or two, and it is the first one's time by the second one's."""
     is_bound: Literal["at least", "at most"]
     bound: float
-    unit: Literal["x", "s", "MiB", "byte"] = "x"
+    bound_avx2: float | None = None
+    """The bound where the machine has no AVX-512, if it is another one."""
+    unit: Literal["x", "s", "MiB", "byte", "GB/s"] = "x"
     prototype: float | None = None
     """What the throw-away prototypes reached on the machine that the goals were set on."""
     has_floor: bool = True
     """Whether the prototype does the same work."""
     limit: str = ""
     """What bounds it physically."""
+
+    def on(self, instruction_set: str) -> Self:
+        """Give the goal of a machine with such vector instructions."""
+        if self.bound_avx2 is None or instruction_set == AVX512:
+            return self
+        return replace(self, bound=self.bound_avx2)
 
     def measured(self, notes: Notes) -> Reached | None:
         """Find what this run measured; ``None`` if it has no such bench."""
@@ -55,7 +67,9 @@ class Goal:
         ways = (self.of,) if isinstance(self.of, str) else self.of
         if not all(way in comparison.seconds for way in ways):
             return None
-        if isinstance(self.of, str):
+        if self.unit == "GB/s" and isinstance(self.of, str):
+            value = comparison.per_second(self.of, GIGA)
+        elif isinstance(self.of, str):
             value = comparison.per_unit(self.of)
         else:
             value = comparison.ratio(*self.of)
@@ -165,7 +179,16 @@ def _append_only_ratio(
     )
 
 
-def _bytes(number: str, name: str, of: tuple[Way, Way], bound: float, prototype: float) -> Goal:
+def _bytes(
+    number: str,
+    name: str,
+    of: tuple[Way, Way],
+    bound: float,
+    prototype: float | None = None,
+    *,
+    bound_avx2: float | None = None,
+    limit: str = "memchr",
+) -> Goal:
     return Goal(
         number=number,
         measure=f"bytes, {name}: {of[0]} / {of[1]}",
@@ -174,8 +197,37 @@ def _bytes(number: str, name: str, of: tuple[Way, Way], bound: float, prototype:
         of=of,
         is_bound="at least",
         bound=bound,
+        bound_avx2=bound_avx2,
         prototype=prototype,
-        limit="memchr",
+        limit=limit,
+    )
+
+
+def _hostile(name: str) -> Goal:
+    return Goal(
+        number="J6",
+        measure=f"bytes, 1 MB, {name}: scan",
+        group="bodies as bytes",
+        name=name,
+        of="scan",
+        is_bound="at least",
+        bound=0.7,
+        unit="GB/s",
+    )
+
+
+def _selection(count: str, share: str) -> Goal:
+    return Goal(
+        number="P1",
+        measure=f"selection of {share} among {count}, for each of all",
+        group="selection",
+        name=f"{share} of the volume of {count.replace(',', '')}",
+        of="native",
+        is_bound="at most",
+        bound=3 * NANOSECOND,
+        unit="s",
+        prototype=2.6 * NANOSECOND,
+        limit="reading keys two or three times",
     )
 
 
@@ -204,6 +256,20 @@ def _beside(name: str) -> Goal:
         bound=1.05,
         prototype=1.01,
         limit="looking up decisions holds the lock" if name == "enforce_json" else "",
+    )
+
+
+def _counting(text: str, bound: float, prototype: float) -> Goal:
+    return Goal(
+        number="C1",
+        measure=f"counting characters, {text}",
+        group="counting",
+        name=text,
+        of="native",
+        is_bound="at least",
+        bound=bound,
+        unit="GB/s",
+        prototype=prototype,
     )
 
 
@@ -245,14 +311,22 @@ GOALS: Final = (
     _append_only(20_000, 120, 80),
     *(_append_only_ratio(2_000, pace, 250, 301) for pace in _PACES),
     *(_append_only_ratio(20_000, pace, 300, 450) for pace in _PACES),
-    _bytes("J1", f"1 MB, {_KEPT}", ("loads", "again"), 9, 11.0),
-    _bytes("J1", f"1 MB, {_KEPT}", ("pipeline", "again"), 15, 18.3),
-    _bytes("J1", f"20 MB, {_KEPT}", ("loads", "again"), 18, 20),
-    _bytes("J1", f"20 MB, {_KEPT}", ("pipeline", "again"), 27, 29),
-    _bytes("J3", f"1 MB, {_HALF}", ("pipeline", "again"), 4.5, 4.9),
-    _bytes("J3", f"20 MB, {_HALF}", ("pipeline", "segments"), 11, 12.5),
+    _bytes("J1", f"1 MB, {_KEPT}", ("loads", "again"), 9, 11.0, bound_avx2=7.5),
+    _bytes("J1", f"1 MB, {_KEPT}", ("pipeline", "again"), 15, 18.3, bound_avx2=12),
+    _bytes("J1", f"20 MB, {_KEPT}", ("loads", "again"), 18, 20, bound_avx2=15),
+    _bytes("J1", f"20 MB, {_KEPT}", ("pipeline", "again"), 27, 29, bound_avx2=22),
+    _bytes("J2", f"20 MB, {_KEPT}", ("memchr", "again"), 0.25, 0.3),
+    _bytes("J2", f"200 MB, {_KEPT}", ("memchr", "again"), 0.45, 0.56),
+    _bytes("J3", f"1 MB, {_HALF}", ("pipeline", "again"), 4.5, 4.9, bound_avx2=3.3),
+    _bytes("J3", f"20 MB, {_HALF}", ("pipeline", "segments"), 11, 12.5, bound_avx2=8),
     _bytes("J4", f"1 MB, {_SMALL}", ("pipeline", "again"), 10, 11.0),
+    *(_hostile(name) for name in HOSTILE),
     _bytes("J7", "1 MB of records", ("loads", "again"), 15, 19),
+    _bytes(
+        "J", "20 MB, first pass, hashing", ("loads", "first"), 5, limit="decoding and hashing texts"
+    ),
+    _counting("code", 10, 12),
+    *(_selection(count, share) for count in ("1,000", "100,000") for share in ("a tenth", "half")),
     _beside("scan_json"),
     _beside("enforce_json"),
     _storing("F1", "10", "enforce, process", 1.6, 1.25),

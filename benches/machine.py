@@ -9,14 +9,18 @@ import subprocess
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget import _core
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["machine_rows"]
+__all__ = ["AVX512", "instruction_set", "machine_rows"]
+
+AVX512: Final = "AVX-512"
+# By the flag that Linux shows; the first one counts.
+_SETS: Final = {"avx512bw": AVX512, "avx2": "AVX2", "sse2": "SSE2", "asimd": "NEON"}
 
 
 def machine_rows(results: Mapping[str, Any]) -> list[list[str]]:
@@ -24,6 +28,7 @@ def machine_rows(results: Mapping[str, Any]) -> list[list[str]]:
     busy = ", ".join(f"{load:.1f}" for load in os.getloadavg())
     return [
         ["processor", _processor(results)],
+        ["vector instructions", instruction_set()],
         ["cores", str(os.cpu_count())],
         ["load while the report was written (1, 5, 15 minutes)", busy],
         ["kernel", f"{platform.system()} {platform.release()}"],
@@ -33,6 +38,13 @@ def machine_rows(results: Mapping[str, Any]) -> list[list[str]]:
         ["rustc", _first_line("rustc", "--version")],
         *([name, version(name)] for name in ("orjson", "numpy", "xxhash", "pytest-benchmark")),
     ]
+
+
+def instruction_set() -> str:
+    """Name the widest vector instructions of this machine, where the kernel lists them."""
+    described = Path("/proc/cpuinfo")
+    flags = described.read_text("utf-8").split() if described.exists() else []
+    return next((name for flag, name in _SETS.items() if flag in flags), "unknown")
 
 
 def _processor(results: Mapping[str, Any]) -> str:

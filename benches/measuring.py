@@ -31,6 +31,10 @@ class Comparison:
         """Give what a unit costs that way."""
         return Spread.of(seconds / self.units for seconds in self.seconds[way])
 
+    def per_second(self, way: str, scale: float) -> Spread:
+        """Give how many units are done in a second that way, in multiples of ``scale``."""
+        return Spread.of(self.units / seconds / scale for seconds in self.seconds[way])
+
     def ratio(self, slow: str, fast: str) -> Spread:
         """Give how many times as long the first way takes, round by round."""
         rounds = zip(self.seconds[slow], self.seconds[fast], strict=True)

@@ -80,6 +80,7 @@ def test_notes_survive_the_results_file() -> None:
         ({"is_bound": "at most", "bound": 6.0}, True, 2.0),
         ({"is_bound": "at most", "bound": 1.5}, False, 0.5),
         ({"of": "fast", "is_bound": "at most", "bound": 1.0, "unit": "s"}, False, 0.5),
+        ({"of": "fast", "bound": 0.25e-9, "unit": "GB/s"}, True, 2.0),
     ],
 )
 def test_a_goal_is_met_on_the_right_side_of_its_bound(
@@ -89,6 +90,13 @@ def test_a_goal_is_met_on_the_right_side_of_its_bound(
     reached = goal(**changes).measured(noted(UNKNOWN))
     assert reached is not None
     assert (reached.is_met, reached.share) == (is_met, share)
+
+
+def test_a_bound_may_depend_on_the_instructions_of_the_machine() -> None:
+    """Where there is no AVX-512 the bound for AVX2 counts, if there is one."""
+    one, other = goal(bound_avx2=1.5), goal()
+    assert [one.on(name).bound for name in ("AVX-512", "AVX2", "NEON")] == [2.0, 1.5, 1.5]
+    assert other.on("AVX2") == other
 
 
 def test_a_ratio_is_taken_round_by_round() -> None:
