@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +58,7 @@ class CandidateColumns:
     decision: NDArray[np.int8]
     is_followed: NDArray[np.bool_]
     tool_names: tuple[str, ...]
-    skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    skipped: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -175,7 +174,7 @@ def _arrays(columns: Columns) -> CandidateColumns:
         decision=np.frombuffer(columns.standing, np.int8),
         is_followed=np.frombuffer(columns.is_followed, np.bool_),
         tool_names=columns.tool_names,
-        skipped=MappingProxyType({str(reason): count for reason, count in columns.skipped.items()}),
+        skipped={str(reason): count for reason, count in columns.skipped.items()},
     )
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
@@ -56,7 +55,7 @@ class ContextEdit:
     digest: str
     messages: tuple[Mapping[str, Any], ...]
     last_answer: str | None = None
-    info: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def to_json(self) -> dict[str, object]:
         """Give the entry as it stands in a record."""

@@ -57,6 +57,8 @@ class Summary(NamedTuple):
         return EnforcementReport(
             frozen=self.candidates - self.replaced - self.reapplied,
             skipped=sum(self.skipped_by_reason.values()),
+            # A dict of its own: what hosts log is copied, pickled and written as JSON.
+            skipped_by_reason=dict(fields.pop("skipped_by_reason")),
             **fields,
             message_limit=None if options is None else options.limit,
             is_limit_overridden=options is not None and options.is_limit_overridden,
