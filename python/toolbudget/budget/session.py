@@ -6,7 +6,7 @@ import logging
 import math
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self
 
 from toolbudget._threads import in_thread
 from toolbudget.budget.compaction import Compaction
@@ -312,6 +312,10 @@ class Session(Compaction, Streams, Reading):
             self._lock.release()
         # Last, so that a call after an interrupted one does what is left.
         self._release.detach()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: closing the one would give back the lock of the other."""
+        raise TypeError("a session cannot be copied or pickled: open it again, or fork it")
 
     def __enter__(self) -> Self:
         """Use the session as a context manager."""
