@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolbudget import _core as core
+from toolbudget.budget.read_only import ReadOnlyDict
 from toolbudget.budget.settings import exemption_of
 from toolbudget.budget.state import ContentReplacementState
 from toolbudget.budget.what_if import USUAL_PATH_CHARS, WhatIf, what_if
@@ -58,7 +59,7 @@ class CandidateColumns:
     decision: NDArray[np.int8]
     is_followed: NDArray[np.bool_]
     tool_names: tuple[str, ...]
-    skipped: Mapping[str, int] = field(default_factory=dict[str, int])
+    skipped: Mapping[str, int] = field(default_factory=ReadOnlyDict)
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -174,7 +175,7 @@ def _arrays(columns: Columns) -> CandidateColumns:
         decision=np.frombuffer(columns.standing, np.int8),
         is_followed=np.frombuffer(columns.is_followed, np.bool_),
         tool_names=columns.tool_names,
-        skipped={str(reason): count for reason, count in columns.skipped.items()},
+        skipped=ReadOnlyDict({str(reason): count for reason, count in columns.skipped.items()}),
     )
 
 

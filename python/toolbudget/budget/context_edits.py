@@ -18,6 +18,7 @@ import xxhash
 
 from toolbudget._core.pure.shape import field as field_of
 from toolbudget._core.pure.shape import is_mapping, plain_text, read_message, text_field
+from toolbudget.budget.read_only import ReadOnlyDict
 from toolbudget.errors import TranscriptError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class ContextEdit:
     digest: str
     messages: tuple[Mapping[str, Any], ...]
     last_answer: str | None = None
-    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    info: Mapping[str, Any] = field(default_factory=ReadOnlyDict)
 
     def to_json(self) -> dict[str, object]:
         """Give the entry as it stands in a record."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from toolbudget.budget.read_only import ReadOnlyDict
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -90,7 +92,7 @@ class EnforcementReport:
     reapplied: int = 0
     frozen: int = 0
     skipped: int = 0
-    skipped_by_reason: Mapping[str, int] = field(default_factory=dict[str, int])
+    skipped_by_reason: Mapping[str, int] = field(default_factory=ReadOnlyDict)
     chars_before: int = 0
     chars_after: int = 0
     over_limit_chars: int = 0
@@ -133,7 +135,7 @@ class Event:
     operation: Operation | None = None
     count: int = 1
     size_bytes: int = 0
-    reasons: Mapping[str, int] = field(default_factory=dict[str, int])
+    reasons: Mapping[str, int] = field(default_factory=ReadOnlyDict)
     record: ContentReplacementRecord | None = field(default=None, repr=False)
     failure: Failure | None = None
     report: EnforcementReport | None = field(default=None, repr=False)

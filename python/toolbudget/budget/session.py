@@ -314,11 +314,8 @@ class Session(Compaction, Streams, Reading):
         self._release.detach()
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be copied or pickled: a copy that is closed would release the lock of both."""
-        raise TypeError(
-            "a Session cannot be copied or pickled: open it again with Session.open(), or branch it"
-            " off with fork() or subagent()"
-        )
+        """Refuse to be copied or pickled: closing the one would give back the lock of the other."""
+        raise TypeError("a session cannot be copied or pickled: open it again, or fork it")
 
     def __enter__(self) -> Self:
         """Use the session as a context manager."""

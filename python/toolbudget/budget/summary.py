@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Sums
 from toolbudget._core.pure.choose import excess
 from toolbudget._core.pure.collect import SkipReason
+from toolbudget.budget.read_only import ReadOnlyDict
 from toolbudget.budget.report import EnforcementReport
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["NOTHING", "QuietTurn", "Summary", "empty_turn", "quiet_turn", "repor
 
 # Of messages that were not looked at, if there are none.
 NOTHING: Final = Sums()
-_NONE_SKIPPED: Final[MappingProxyType[str, int]] = MappingProxyType({})
+_NONE_SKIPPED: Final[ReadOnlyDict[int]] = ReadOnlyDict({})
 _REASONS: Final[tuple[SkipReason, ...]] = get_args(SkipReason)
 
 
@@ -38,7 +38,7 @@ class Summary(NamedTuple):
     candidates: int
     replaced: int
     reapplied: int
-    skipped_by_reason: MappingProxyType[str, int]
+    skipped_by_reason: ReadOnlyDict[int]
     chars_before: int
     chars_after: int
     over_limit_chars: int
@@ -57,8 +57,6 @@ class Summary(NamedTuple):
         return EnforcementReport(
             frozen=self.candidates - self.replaced - self.reapplied,
             skipped=sum(self.skipped_by_reason.values()),
-            # A dict of its own: what hosts log is copied, pickled and written as JSON.
-            skipped_by_reason=dict(fields.pop("skipped_by_reason")),
             **fields,
             message_limit=None if options is None else options.limit,
             is_limit_overridden=options is not None and options.is_limit_overridden,
@@ -180,9 +178,7 @@ def _report_quiet_turn(  # noqa: PLR0917 - by place: names cost a dict each turn
     ).report()
 
 
-def _together(
-    counts: Mapping[str, int], others: Mapping[SkipReason, int]
-) -> MappingProxyType[str, int]:
+def _together(counts: Mapping[str, int], others: Mapping[SkipReason, int]) -> ReadOnlyDict[int]:
     if not (counts or others):
         return _NONE_SKIPPED
     together = dict[str, int](counts)
@@ -190,7 +186,7 @@ def _together(
         together[reason] = together.get(reason, 0) + count
     if len(together) > 1:  # who came first depends on what was kept of earlier turns
         together = {reason: together[reason] for reason in _REASONS if reason in together}
-    return MappingProxyType(together)
+    return ReadOnlyDict(together)
 
 
 def _over_limit(totals: Sequence[GroupTotals], options: PlanOptions) -> int:

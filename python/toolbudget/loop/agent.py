@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from toolbudget._core.pure.shape import read_message
+from toolbudget._mutex import Mutex
 from toolbudget.continuation import TurnBudget
 from toolbudget.errors import ConfigError
 from toolbudget.loop.abort import Abort, AbortedError
@@ -24,7 +23,7 @@ from toolbudget.loop.usage import TokenUsage
 from toolbudget.messages.plain import is_empty_text, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from toolbudget.budget.session import Session
     from toolbudget.loop.calls import AgentTool
@@ -122,7 +121,10 @@ class AgentLoop:
         )
         self._shaper = Shaper(frame, parameters, session=session, pipeline=pipeline)
         self._turn_budget = TurnBudget() if session is None else session.turn_budget
-        self._running = threading.Lock()  # noqa: TID251 - asked only, nobody waits for it
+        self._beginning = Mutex()
+        # Whose run is going on. Each gives it back in a `finally` that calls nothing, since an
+        # interrupt comes between calls only: not in a context manager's `__exit__`, which is one.
+        self._running: object = None
         self._abort = Abort()
         self._earlier_usage = TokenUsage()
         self._run: Run | None = None
@@ -157,9 +159,14 @@ class AgentLoop:
             Exception: What the model raises; the conversation stays as it was, and may be gone on
                 with.
         """
-        with self._one_run(user_input) as run:
+        mine = object()
+        try:
+            run = self._begin(mine, user_input)
             driver = ThreadDriver(self._model, self._tools, self._abort, self._max_parallel_calls)
             return driver.drive(run.steps(user_input))
+        finally:
+            if self._running is mine:
+                self._running = None
 
     async def arun(self, user_input: str | Sequence[object] | None = None) -> LoopResult:
         """Do what :meth:`run` does without blocking the event loop.
@@ -167,9 +174,14 @@ class AgentLoop:
         Tools and models that are asynchronous are awaited, others run in threads. If the task is
         cancelled, calls that are going on get their results first, which say so.
         """
-        with self._one_run(user_input) as run:
+        mine = object()
+        try:
+            run = self._begin(mine, user_input)
             driver = TaskDriver(self._model, self._tools, self._abort, self._max_parallel_calls)
             return await driver.drive(run.steps(user_input))
+        finally:
+            if self._running is mine:
+                self._running = None
 
     def abort(self) -> None:
         """End the run that is going on, if there is one, as soon as can be.
@@ -179,25 +191,25 @@ class AgentLoop:
         """
         self._abort.request()
 
-    @contextmanager
-    def _one_run(self, user_input: object) -> Iterator[Run]:
+    def _begin(self, mine: object, user_input: object) -> Run:
         _check_input(user_input)
-        if not self._running.acquire(blocking=False):
-            raise ConfigError("a run of this loop is going on: run (method)")
-        try:
-            self._earlier_usage, self._abort = self.usage, Abort()
-            self._run = Run(
-                self._conversation,
-                self._shaper,
-                turn_budget=self._turn_budget,
-                agent_id=None if self._session is None else self._session.agent_id,
-                max_turns=self._max_turns,
-                abort=self._abort,
-                tell=self._tell,
-            )
-            yield self._run
-        finally:
-            self._running.release()
+        with self._beginning:
+            if self._running is not None:
+                raise ConfigError("a run of this loop is going on: run (method)")
+            self._running = mine
+        usage, abort = self.usage, Abort()
+        run = Run(
+            self._conversation,
+            self._shaper,
+            turn_budget=self._turn_budget,
+            agent_id=None if self._session is None else self._session.agent_id,
+            max_turns=self._max_turns,
+            abort=abort,
+            tell=self._tell,
+        )
+        # At once: an interrupt in between would count the earlier run twice.
+        self._earlier_usage, self._abort, self._run = usage, abort, run
+        return run
 
     def _take_text(self, text: str) -> None:
         """Pass on a piece of a streamed answer; end the stream if the host has aborted."""

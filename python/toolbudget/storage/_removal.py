@@ -68,10 +68,10 @@ def remove_session(planned: SessionSummary, *, files: RemovingFileSystem) -> Non
             raise NotRemovedError("it has been written since")
         if now.failures:
             raise NotRemovedError(now.failures[0])
-        if now.is_foreign or now.has_unknown:
-            _put_records_away(place, files)
+        if now.is_foreign or now.shares_results or now.has_unknown:
+            recorded = _put_records_away(place, files)
             try:
-                _remove_own(now, files)
+                _remove_own(now, recorded, files)
             except OSError as error:
                 raise _not_deleted(error) from error
             return
@@ -156,17 +156,19 @@ def _not_deleted(error: OSError) -> NotDeletedError:
     return NotDeletedError(error.strerror or str(error))
 
 
-def _remove_own(summary: SessionSummary, files: RemovingFileSystem) -> None:
+def _remove_own(summary: SessionSummary, recorded: set[str], files: RemovingFileSystem) -> None:
     """Remove what is ours of a session whose folder another program, or somebody, uses too.
 
-    Its records have been put away.
+    Its records have been put away, among them those that named the files in ``recorded``.
     """
     place = summary.place
     located = _entries(place, files)
-    recorded = _names_that_go(located, place, files) if summary.is_foreign else None
+    going = None
+    if summary.is_foreign or summary.shares_results:
+        going = _names_that_go(located, place, files, recorded)
     # The records put away name what is still to go, and the lock tells the next run whose it is.
     own = sorted(
-        (one for one in located if _is_own(one, recorded)),
+        (one for one in located if _is_own(one, going)),
         key=lambda one: (one.role == "lock", one.role == "removed"),
     )
     for one in own:
@@ -179,25 +181,33 @@ def _remove_own(summary: SessionSummary, files: RemovingFileSystem) -> None:
                 _in_directory(one.path.parent, place, files, remove)
 
 
-def _put_records_away(place: SessionPlace, files: RemovingFileSystem) -> None:
+def _put_records_away(place: SessionPlace, files: RemovingFileSystem) -> set[str]:
     """Take every record of ours out of sight, before any file that one names.
 
     Those in the folder get another name each: a run that is killed on the way leaves them to the
     next one, which learns of them what is ours.
+
+    Returns:
+        The stored files that the transcript named, which is gone.
     """
     changed = set()
+    recorded = set[str]()
     for one in _entries(place, files):
         if not (one.is_in_place and _is_record_file_of_ours(one, place, files)):
             continue
         name, directory = one.path.name, one.path.parent
         trash = f"{_PREFIX}{secrets.token_hex(8)}"
-        # Where the transcript is ours every result is, so that nothing has to be learned of it.
+        # Where the transcript is ours every result is, most often; where not, a run that is killed
+        # leaves files that nobody can tell from another program's, and they stay.
         is_last = one.role == "transcript"
+        if is_last:
+            recorded.update(_recorded_names(one, place, files))
         act = partial(files.unlink, name) if is_last else partial(files.replace, name, trash)
         _in_directory(directory, place, files, act)
         changed.add(directory)
     for directory in changed:
         _in_directory(directory, place, files, partial(_sync, files))
+    return recorded
 
 
 def _sync(files: RemovingFileSystem, *, parent: int) -> None:
@@ -231,10 +241,10 @@ def _is_record_file_of_ours(
 
 
 def _names_that_go(
-    located: list[Located], place: SessionPlace, files: RemovingFileSystem
+    located: list[Located], place: SessionPlace, files: RemovingFileSystem, recorded: set[str]
 ) -> set[str]:
     """Return the stored files that records put away are about, and none that stays is."""
-    going, staying = set[str](), set[str]()
+    going, staying = set(recorded), set[str]()
     for one in located:
         if one.is_in_place and one.role == "removed":
             going.update(_recorded_names(one, place, files))

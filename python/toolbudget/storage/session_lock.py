@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolbudget._mutex import Mutex
+from toolbudget.storage._directories import write_all
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
+from toolbudget.storage._session_files import RESULTS_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["LOCK_NAME", "SessionLock"]
 
 LOCK_NAME: Final = "session.lock"
+_SHARED: Final = b"tool-results was here before\n"
+"""What a lock says that was made in a folder with results, which are another program's then."""
 
 # A clean-up holds the lock alone while it looks at the session once more and moves it away: most
 # often for milliseconds, with a huge transcript or thousands of files for seconds.
@@ -77,7 +81,8 @@ class SessionLock:
         """Take the lock unless it is held already; without ``create`` only in a folder that exists.
 
         A new session has nothing to be cleaned up before its first decision, so it makes no folder
-        for a lock alone.
+        for a lock alone. If that folder has results but no lock, they are another program's: the
+        lock then says so, and a clean-up takes none that no record of ours names.
         """
         # A decision and a message of the host's may come from two threads at once.
         with self._taking:
@@ -176,9 +181,33 @@ class SessionLock:
     def _open(self, *, create: bool) -> int:
         directory = self._open_directory(create=create)
         try:
+            # With `create` a result of ours may have been stored before.
+            if not create and self._is_anothers(directory):
+                return self._create_shared(directory)
             return self._files.open_append(LOCK_NAME, parent=directory, create=True)
         finally:
             close_quietly(self._files, directory)
+
+    def _is_anothers(self, directory: int) -> bool:
+        """Whether there are results, but no lock."""
+        names = self._files.names(directory)
+        return LOCK_NAME not in names and RESULTS_NAME in names
+
+    def _create_shared(self, directory: int) -> int:
+        handle = None
+        try:
+            handle = self._files.open_append(LOCK_NAME, parent=directory, create=True)
+            write_all(self._files, handle, _SHARED)
+            if self._durability != "process":
+                self._files.sync(handle)
+        except BaseException:
+            # Without the words it would make all of the folder ours.
+            with suppress(OSError):
+                self._files.unlink(LOCK_NAME, parent=directory)
+            if handle is not None:
+                close_quietly(self._files, handle)
+            raise
+        return handle
 
     def _is_in_place(self, handle: int) -> bool:
         """Whether the file that was locked is still the session's."""

@@ -51,7 +51,8 @@ class SessionSummary:
         is_in_use: Whether a process holds its lock.
         is_foreign: Whether its transcript belongs to another program.
         is_ours: Whether there is anything that only this library leaves: a transcript or another
-            file of records that begins with its header, or a lock.
+            file of records that begins with its header, or a lock that shares no folder.
+        shares_results: Whether another program's results stood in its folder before its lock.
         has_unknown: Whether something stands in its folder that no session puts there.
         parents: Names of the sessions whose results its records refer to.
         failures: What could not be looked at, and why.
@@ -66,6 +67,7 @@ class SessionSummary:
     is_in_use: bool = False
     is_foreign: bool = False
     is_ours: bool = False
+    shares_results: bool = False
     has_unknown: bool = False
     parents: frozenset[str] = frozenset()
     failures: tuple[str, ...] = ()
@@ -117,6 +119,7 @@ def summary_of(place: SessionPlace, *, files: InspectableFileSystem = POSIX) -> 
         is_in_use=is_in_use(place, files=files),
         is_foreign=counts.is_foreign,
         is_ours=counts.is_ours,
+        shares_results=counts.shares_results,
         has_unknown=counts.has_unknown,
         parents=frozenset(counts.parents - {place.name}),
         failures=tuple(counts.failures),
@@ -161,6 +164,7 @@ class _Counts:
     newest_s: float = 0.0
     is_foreign: bool = False
     is_ours: bool = False
+    shares_results: bool = False
     has_unknown: bool = False
     parents: set[str] = field(default_factory=set)
     failures: list[str] = field(default_factory=list)
@@ -178,7 +182,9 @@ class _Counts:
         is_file = entry.kind == "file"
         size_bytes = entry.size_bytes if is_file else 0
         self.has_unknown |= role == "unknown" or not located.is_in_place
-        self.is_ours |= is_file and role in _OWN_ROLES
+        says_shared = role == "lock" and size_bytes > 0
+        self.shares_results |= says_shared
+        self.is_ours |= is_file and role in _OWN_ROLES and not says_shared
         if role in RECORD_ROLES and is_file:
             self._add_records(located, place, files)
         elif role == "result":

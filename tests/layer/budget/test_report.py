@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import pickle
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +24,7 @@ from tests.builders import (
     text_of,
     turn,
 )
-from toolbudget import EnforcementReport, Limits, MemoryStore, Session
+from toolbudget import EnforcementReport, Event, Limits, MemoryStore, Session, collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,3 +221,29 @@ def test_reasons_stand_in_one_order(new_root: Callable[[], Path], turns: list[li
             enforce(session, messages)
             reasons = list(session.report.skipped_by_reason)
             assert reasons == [reason for reason in REASONS if reason in given]
+
+
+@given(names=st.lists(st.sampled_from(sorted(SKIPPED))), is_huge=st.booleans())
+def test_what_a_host_is_told_can_be_copied_sent_and_written(
+    new_root: Callable[[], Path], names: list[str], *, is_huge: bool
+) -> None:
+    """To a queue between processes, say, or into a log; and nobody changes the one that is kept."""
+    messages = [one for name in names for one in SKIPPED[name]]
+    events: list[Event] = []
+    with Session.open(
+        new_root(), "session", store=MemoryStore(), on_event=events.append
+    ) as session:
+        enforce(session, [*messages, answer(), msg(res("h1", HUGE if is_huge else "text"))])
+        report = session.report
+    everything: list[EnforcementReport | Event] = [EnforcementReport(), report, *events]
+    for told in everything:
+        assert copy.deepcopy(told) == told
+        assert pickle.loads(pickle.dumps(told)) == told  # noqa: S301 - our own bytes
+        json.dumps(dataclasses.asdict(told))
+    counts = report.skipped_by_reason
+    assert isinstance(counts, dict)
+    for change in (counts.clear, counts.popitem, lambda: counts.update(empty=0)):
+        with pytest.raises(TypeError, match="cannot be changed"):
+            change()
+    columns = copy.deepcopy(collect(messages))
+    assert columns.skipped == collect(messages).skipped

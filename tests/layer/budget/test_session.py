@@ -341,3 +341,14 @@ def test_each_session_counts_its_own_turn(tmp_path: Path) -> None:
         assert session.turn_budget.current_turn_token_budget == 500_000
         assert fork.turn_budget.turn_output_tokens == 0
         assert fork.turn_budget.current_turn_token_budget is None
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_session_has_no_second_object_that_closes_it(
+    session: Session, duplicate: Callable[[object], object]
+) -> None:
+    """S10: one that shares the lock would give it back while the other goes on."""
+    enforce(session, [msg(res("t1", HUGE))])
+    with pytest.raises(TypeError, match="open it again, or fork it"):
+        duplicate(session)
+    assert session._lock.is_held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from threading import Thread
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
 from hypothesis import given
@@ -27,12 +27,13 @@ from toolbudget import ConfigError, Session
 from toolbudget.storage.cleanup import Removed, carry_out, plan_cleanup
 from toolbudget.storage.inspection import find_sessions
 from toolbudget.storage.records import encode_record, parse_line
+from toolbudget.storage.session_lock import SessionLock
 from toolbudget.storage.survey import summaries, summary_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolbudget.storage._files import RemovingFileSystem
+    from toolbudget.storage._files import Durability, RemovingFileSystem
 
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
 
@@ -211,6 +212,51 @@ class TestOthers:
         (tmp_path / "s" / "tool-results" / "t1.txt").write_text("x")
         (tmp_path / "s.jsonl").write_bytes(b'{"type":"user"}\n')
         age(tmp_path, "s", 400)
+        assert plan_cleanup(tmp_path, older_than_s=DAY_S).kept == {"not-ours": 1}
+
+    @pytest.mark.parametrize("durability", ["process", "full"])
+    @pytest.mark.parametrize("acts", ["never", "once", "again", "sidecar", "agent", "ephemeral"])
+    def test_results_that_were_there_before_the_session_stay(
+        self, tmp_path: Path, acts: str, durability: Durability
+    ) -> None:
+        """Opening a session over another program's folder does not make its results ours."""
+        theirs = tmp_path / "s" / "tool-results" / "toolu_1.txt"
+        theirs.parent.mkdir(parents=True)
+        theirs.write_text("x")
+        sidecar: Literal["sidecar"] | None = "sidecar" if acts == "sidecar" else None
+        for turn in range(2 if acts == "again" else 1):
+            with Session.open(
+                tmp_path,
+                "s",
+                durability=durability,
+                transcript=sidecar,
+                ephemeral=acts == "ephemeral",
+            ) as session:
+                actor = session.subagent("a") if acts == "agent" else session
+                if acts != "never":
+                    actor.gate(result(f"ours-{turn}"), tool_name="Fetch")
+                actor.close()
+        age(tmp_path, "s", 31)
+        plan = plan_cleanup(tmp_path, older_than_s=DAY_S)
+        is_told = acts in {"never", "ephemeral"}
+        assert plan.kept == ({"not-ours": 1} if is_told else {})
+        assert [one.problem for one in carry_out(plan)] == ([] if is_told else [None])
+        assert theirs.read_text() == "x"
+        if not is_told:
+            assert [path for path in tmp_path.rglob("*") if path.is_file()] == [theirs]
+        assert plan_cleanup(tmp_path, older_than_s=DAY_S).removals == ()
+
+    def test_a_folder_that_cannot_be_told_as_shared_is_not_ours(self, tmp_path: Path) -> None:
+        """A disk on which the lock can be made but not written leaves no lock."""
+        theirs = tmp_path / "s" / "tool-results" / "toolu_1.txt"
+        theirs.parent.mkdir(parents=True)
+        theirs.write_text("x")
+        files = FaultyFiles()
+        files.fail_method("write", errno.ENOSPC)
+        lock = SessionLock(tmp_path, "s", files=files.files)
+        lock.take(create=False)
+        assert not lock.is_held
+        age(tmp_path, "s", 31)
         assert plan_cleanup(tmp_path, older_than_s=DAY_S).kept == {"not-ours": 1}
 
     def test_a_file_of_the_users_in_the_folder_stays(self, tmp_path: Path) -> None:
