@@ -16,6 +16,7 @@ DOCUMENTS: Final = sorted({*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")}
 FENCE: Final = re.compile(
     r"^```(\w+)\n(.*?)^```$(?:\n\n^```\n(.*?)^```$)?", re.DOTALL | re.MULTILINE
 )
+LINK: Final = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 MAKE_COMMAND: Final = re.compile(r"(?:^|[`(])make ([a-z][a-z-]*)", re.MULTILINE)
 
 
@@ -26,6 +27,11 @@ class Example(NamedTuple):
     source: str
     line: int
     output: str | None
+
+
+def name_of(document: Path) -> str:
+    """Return the path of a document from the project's folder on."""
+    return document.relative_to(PROJECT).as_posix()
 
 
 def examples_of(document: Path) -> list[Example]:
@@ -50,7 +56,7 @@ def run_session(example: Example, namespace: dict[str, object], name: str) -> No
     namespace.update(test.globs)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_python_examples_run(
     document: Path,
     tmp_path: Path,
@@ -72,13 +78,33 @@ def test_python_examples_run(
                 assert capsys.readouterr().out == example.output
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_named_make_targets_exist(document: Path) -> None:
     """A document names only targets that ``make help`` lists."""
     makefile = (PROJECT / "Makefile").read_text("utf-8")
     listed = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
     named = set(MAKE_COMMAND.findall(document.read_text("utf-8")))
     assert named - listed == set()
+
+
+def linked_from(document: Path) -> set[Path]:
+    """Return the files of the project that a document links to."""
+    targets: list[str] = LINK.findall(document.read_text("utf-8"))
+    return {(document.parent / target).resolve() for target in targets}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_each_linked_file_exists(document: Path) -> None:
+    """A document links to files that are there."""
+    assert [path for path in linked_from(document) if not path.exists()] == []
+
+
+@pytest.mark.parametrize("index", ["docs/README.md", "docs/design/README.md"])
+def test_each_page_is_in_the_index_of_its_folder(index: str) -> None:
+    """A page that no index names would not be found."""
+    path = PROJECT / index
+    pages = set(path.parent.glob("*.md")) - {path}
+    assert pages - linked_from(path) == set()
 
 
 def test_each_proof_of_a_guarantee_exists() -> None:

@@ -26,6 +26,7 @@ from toolbudget.limits.environment import PREVIEW_STYLES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from toolbudget.cli.progress import Progress
     from toolbudget.cli.source import Format
     from toolbudget.limits import PreviewStyle, Unit
 
@@ -140,7 +141,7 @@ def command(
         preview_style=preview_style,
         force=force,
     )
-    with _warnings_shown(), show_progress() as progress:
+    with show_progress() as progress, _warnings_shown(progress):
         report = run(options, progress)
     if as_json:
         click.echo(json.dumps(report.to_json(), indent=2))
@@ -154,8 +155,9 @@ def command(
 class _Warnings(logging.Handler):
     """Shows each warning of the library once; failures are in the report."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: Progress) -> None:
         super().__init__(logging.WARNING)
+        self._progress = progress
         self._shown: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -165,13 +167,13 @@ class _Warnings(logging.Handler):
         message = record.getMessage()
         if not is_failure and message not in self._shown:
             self._shown.add(message)
-            click.echo(f"Warning: {printable(message)}", err=True)
+            self._progress.say(f"Warning: {printable(message)}")
 
 
 @contextmanager
-def _warnings_shown() -> Iterator[None]:
+def _warnings_shown(progress: Progress) -> Iterator[None]:
     logger = logging.getLogger("toolbudget")
-    handler = _Warnings()
+    handler = _Warnings(progress)
     logger.addHandler(handler)
     try:
         yield

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
-
 from toolbudget.cli.apply_report import ApplyReport
 from toolbudget.cli.failure import CommandError
 from toolbudget.cli.judging import Judge
@@ -107,7 +105,7 @@ def run(options: ApplyOptions, progress: Progress) -> ApplyReport:
         if not overview.has_messages:
             # A transcript may have none yet; a wrong file looks just like that.
             note = f"{opened.name} holds no messages; it is passed on as it is"
-            click.echo(printable(note), err=True)
+            progress.say(printable(note))
         session_id, session_id_source = _choose_session(options, overview, opened)
         workspace = Workspace.at(
             root, session_id, limits=limits, declared_limits=options.declared_limits(limits.unit)

@@ -6,6 +6,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 from toolbudget.cli.reading import ignore
 
 if TYPE_CHECKING:
@@ -34,6 +36,13 @@ class Progress:
             bar.remove_task(task)
         task = bar.add_task(stage, total=total_bytes)
         return lambda done_bytes: bar.advance(task, done_bytes)
+
+    def say(self, note: str) -> None:
+        """Print a note to standard error; a bar is drawn below it."""
+        if self._bar is None:
+            click.echo(note, err=True)
+            return
+        self._bar.console.print(note, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager

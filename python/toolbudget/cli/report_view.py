@@ -32,8 +32,10 @@ _FEWEST_NAME_COLUMNS: Final = 12
 _NUMBER_COLUMNS: Final = 64
 _LARGEST_COLUMNS: Final = 16
 _NARROW: Final = 76
+_VERY_NARROW: Final = 60
 _BAR: Final = "█"
 _BAR_COLUMNS: Final = 24
+_BESIDE_BAR_COLUMNS: Final = 46
 PREVIEWS_NOTE: Final = (
     f"with previews of {grouped(PREVIEW_SIZE_BYTES)} bytes, the most of any style"
 )
@@ -81,7 +83,8 @@ def _tools(out: Console, sums: ReportSums) -> None:
     is_wide = out.width >= _NARROW
     name_columns = min(max(out.width - _NUMBER_COLUMNS, _FEWEST_NAME_COLUMNS), _NAME_COLUMNS)
     headings = ["results", "characters", "share", "tokens", "largest"]
-    table = _table(["tool"], headings if is_wide else ["results", "characters", "share"])
+    narrow_headings = ["results", "characters", "share"]
+    table = _table(out, ["tool"], headings if is_wide else narrow_headings)
     tools = tools_by_chars(sums)
     for name, tool in tools[:_MAX_TOOLS]:
         cells = [grouped(tool.results), grouped(tool.chars), percent(tool.chars, sums.chars)]
@@ -95,13 +98,14 @@ def _tools(out: Console, sums: ReportSums) -> None:
 
 
 def _sizes(out: Console, sums: ReportSums) -> None:
-    table = _table(["size in characters"], ["results", "messages"])
+    table = _table(out, ["size in characters"], ["results", "messages"])
     table.add_column("", no_wrap=True)
+    bar_columns = max(min(_BAR_COLUMNS, out.width - _BESIDE_BAR_COLUMNS), 0)
     results, messages = dict(by_size(sums.sizes)), dict(by_size(sums.message_sizes))
     most = max([1, *results.values()])
     for below in sorted({*results, *messages}):
         number = results.get(below, 0)
-        bar = _BAR * -(-number * _BAR_COLUMNS // most)
+        bar = _BAR * -(-number * bar_columns // most)
         table.add_row(
             Text(f"below {grouped(below)}"),
             grouped(number),
@@ -112,12 +116,12 @@ def _sizes(out: Console, sums: ReportSums) -> None:
 
 
 def _limits(out: Console, sums: ReportSums) -> None:
-    table = _table(
-        [], ["one result", "message", "replaced", "saved", "share", "tokens", "still over"]
-    )
+    headings = ["one result", "message", "replaced", "saved", "share", "tokens", "still over"]
+    columns = 7 if out.width >= _NARROW else 5 if out.width >= _VERY_NARROW else 4
+    table = _table(out, [], headings[:columns])
     for pair, outcome in sums.limits.outcomes.items():
         saved_chars = sums.shown_chars - outcome.chars_after
-        table.add_row(
+        cells = [
             grouped(pair.result_chars),
             grouped(pair.message_chars),
             grouped(outcome.gated + outcome.budgeted),
@@ -125,7 +129,8 @@ def _limits(out: Console, sums: ReportSums) -> None:
             percent(saved_chars, sums.shown_chars),
             grouped(sums.tokens_of(saved_chars)),
             grouped(outcome.messages_over),
-        )
+        ]
+        table.add_row(*cells[:columns])
     _line(out, "What limits would have done, in characters", "bold")
     _line(out, PREVIEWS_NOTE, "dim")
     out.print(table)
@@ -168,12 +173,14 @@ def _problems(out: Console, sums: ReportSums) -> None:
         _line(out, f"and {count(more, 'more file')}; --json lists them", "red")
 
 
-def _table(left: Sequence[str], right: Sequence[str]) -> Table:
+def _table(out: Console, left: Sequence[str], right: Sequence[str]) -> Table:
+    """Begin a table; on a narrow terminal the last word of a heading has a line of its own."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), header_style="bold")
+    between = " " if out.width >= _NARROW else "\n"
     for heading in left:
-        table.add_column(heading, no_wrap=True)
+        table.add_column(between.join(heading.rsplit(" ", 1)), no_wrap=True)
     for heading in right:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(between.join(heading.rsplit(" ", 1)), justify="right", no_wrap=True)
     return table
 
 

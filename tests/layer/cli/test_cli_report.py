@@ -276,6 +276,21 @@ def test_for_a_person(
     assert all(len(line) <= columns for line in tables)
 
 
+@pytest.mark.parametrize("columns", [50, 60, 76, 100])
+def test_no_number_is_cut_off(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """A narrow terminal has fewer columns and shorter bars, not numbers without their ends."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    path = write(tmp_path / "a.jsonl", to_lines(*TALK))
+    told = json.loads(run("report", path, "--json").out)
+    out = run("report", path).out
+    shown = {word for line in out.splitlines() for word in line.split()}
+    assert {f"{outcome['chars_saved']:,}" for outcome in told["limits"]} <= shown
+    assert {f"{tool['chars']:,}" for tool in told["tools"]} <= shown
+    assert not re.search(r"\d…", out)
+
+
 def test_tools_as_csv(report: Callable[..., Any], tmp_path: Path) -> None:
     """The rows are those of the report; no cell is reckoned with by a spreadsheet."""
     talk = [assistant("m1", call("t1", "=cmd()"), call("t2", "a,b")), user(res("t1", "xx"))]
