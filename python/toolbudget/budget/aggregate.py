@@ -22,12 +22,16 @@ def changes_of(plan: Plan, outcome: StoreOutcome) -> Sequence[Change]:
     if not outcome.replaced:
         return plan.changes
     changes = list(plan.changes)
-    for item in outcome.replaced:
-        followers = (candidate for candidate, _ in item.choice.followers)
-        changes += (
-            Change(candidate.message_index, candidate.block_index, item.replacement)
-            for candidate in (*item.choice.occurrences, *followers)
-        )
+    changes += [
+        Change(place.message_index, place.block_index, item.replacement)
+        for item in outcome.replaced
+        for place in item.choice.occurrences
+    ]
+    changes += [
+        Change(place.message_index, place.block_index, item.replacement)
+        for item in outcome.replaced
+        for place, _ in item.choice.followers
+    ]
     return changes
 
 

@@ -323,10 +323,10 @@ class Journal:
         choices = transaction.plan.choices
         kept: list[Choice] = []
         if self._recorder is not None:
-            found = [(choice, failure_to_record(choice.key)) for choice in choices]
-            kept = [choice for choice, failure in found if failure is not None]
-            transaction.failures += [failure for _, failure in found if failure is not None]
+            kept = [choice for choice in choices if why_unrecordable(choice.key) is not None]
         if kept:
+            failures = (failure_to_record(choice.key) for choice in kept)
+            transaction.failures += filter(None, failures)
             too_long = set(map(id, kept))
             choices = [choice for choice in choices if id(choice) not in too_long]
         if choices:

@@ -40,7 +40,8 @@ class StoredFiles:
     def note(self, entries: Iterable[ContentReplacementRecord], session_id: str) -> None:
         """Take over what entries of a record say about files in the folder of a session."""
         for entry in entries:
-            self._note_style(entry)
+            if entry.style is not None:
+                self._note_style(entry)
             # A record is input: only a name that the store could have made is ever used as one.
             if entry.file is None or not _STORED_FILE_NAME.fullmatch(entry.file):
                 continue

@@ -17,7 +17,6 @@ from toolbudget.storage._existing import (
 )
 from toolbudget.storage._files import close_quietly
 from toolbudget.storage._parallel import run_parallel
-from toolbudget.storage._straight import place_straight
 from toolbudget.storage.encoding import (
     Content,
     Measured,
@@ -25,7 +24,6 @@ from toolbudget.storage.encoding import (
     encode_small,
     is_stored_as_json,
     measure_chunks,
-    plain_data,
 )
 from toolbudget.storage.names import candidate_names, extension_of, result_name
 
@@ -75,8 +73,6 @@ class Item:
         """The directory may have vanished, or one of two ways to link may be closed."""
         self.reserved_bytes = 0
         """What was counted for it against a quota."""
-        self.plain_name = name + extension
-        """The name that is tried first."""
         self._name = name
         self._extension = extension
 
@@ -110,10 +106,6 @@ class Item:
         """Return the bytes to store: as a whole if they are few, else chunk by chunk."""
         small = encode_small(self.content)
         return self.chunks() if small is None else small
-
-    def plain_data(self) -> str | bytes | None:
-        """Return what to store as an ASCII text or as bytes, if it is plain text at hand."""
-        return plain_data(self.content)
 
     def take_aside(self, _directories: Directories) -> Aside | None:
         """Return a file that has been written there already, if there is one."""
@@ -180,8 +172,6 @@ class Batch:
 
     def run(self, items: Sequence[Item]) -> None:
         """Place every item, or note its error."""
-        if self._durability == "process" and self._allow_unnamed and self._quota is None:
-            items = place_straight(self._files, items, results=self._directories.results)
         try:
             for item in items:
                 if len(self._opened) == _MAX_OPEN_ITEMS:

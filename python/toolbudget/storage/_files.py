@@ -49,6 +49,7 @@ __all__ = [
     "RemovingFileSystem",
     "Status",
     "close_quietly",
+    "has_short_way",
     "is_surely_missing",
     "open_below",
     "open_chain",
@@ -234,6 +235,11 @@ PlacedText: TypeAlias = tuple[int, str, bool]
 """Size in bytes, XXH3-128 as 32 hex digits, and whether the file is new."""
 
 
+def has_short_way(files: FileSystem) -> bool:
+    """Tell whether :func:`place_texts` does anything."""
+    return core.NAME == "native" and type(files) is PosixFileSystem
+
+
 def place_texts(
     files: FileSystem,
     texts: list[tuple[str, str | bytes]],
@@ -253,7 +259,7 @@ def place_texts(
         parent: The open directory.
         expects_free: Write without looking first at what the names hold.
     """
-    if core.NAME == "native" and type(files) is PosixFileSystem:
+    if has_short_way(files):
         from toolbudget._core import _native
 
         # A defect of the short way must not cost a result.

@@ -9,67 +9,72 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolbudget.storage._files import place_texts
-from toolbudget.storage.encoding import Measured
+from toolbudget.storage.encoding import plain_data
+from toolbudget.storage.names import extension_of, result_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolbudget.storage._batch import Item
-    from toolbudget.storage._files import FileSystem
+    from toolbudget.storage._files import FileSystem, PlacedText
+    from toolbudget.storage.encoding import Content
 
 __all__ = ["place_straight"]
 
 # What is not ASCII is encoded first: so many bytes may lie in memory besides the texts.
 _MAX_WAITING_BYTES: Final = 1 << 20
+_EXTENSION: Final = extension_of(is_json=False)
 
 
-def place_straight(files: FileSystem, items: Sequence[Item], *, results: int) -> list[Item]:
-    """Store what can be stored straight, and return the other items, in order.
+def place_straight(
+    files: FileSystem, items: Sequence[tuple[str, Content]], *, results: int
+) -> list[tuple[str, PlacedText] | None]:
+    """Store what can be stored straight.
 
-    Of several items with one name all but the first are left, so that the first has it.
+    Of several results with one name all but the first are left, so that the first has it.
 
     Args:
         files: The file system.
-        items: What to store, without waiting for the disk.
+        items: Ids, each with the content to store, without waiting for the disk.
         results: The open directory of the results.
+
+    Returns:
+        For each the name of its file and what is in it; ``None`` if it is left.
     """
-    way = _Way(files, results)
-    for item in items:
-        way.add(item)
+    way = _Way(files, results, len(items))
+    names: set[str] = set()
+    for index, (tool_use_id, content) in enumerate(items):
+        try:
+            name = result_name(tool_use_id) + _EXTENSION
+            if name not in names:
+                names.add(name)
+                data = plain_data(content)
+                if data is not None:
+                    way.add(index, name, data)
+        except Exception:  # noqa: BLE001, S112 - a host's blocks may raise anything, and will again
+            continue
     way.go()
-    return [item for item in items if id(item) not in way.placed]
+    return way.placed
 
 
 class _Way:
     """What waits to be stored in the next call.
 
     Attributes:
-        placed: The addresses of the items that have been stored.
+        placed: What has been stored, in the order of the items.
     """
 
-    def __init__(self, files: FileSystem, results: int) -> None:
-        self.placed: set[int] = set()
+    def __init__(self, files: FileSystem, results: int, count: int) -> None:
+        self.placed: list[tuple[str, PlacedText] | None] = [None] * count
         self._files = files
         self._results = results
-        self._names: set[str] = set()
-        self._items: list[Item] = []
+        self._indexes: list[int] = []
         self._texts: list[tuple[str, str | bytes]] = []
         self._waiting_bytes = 0
         self._expects_free = False
 
-    def add(self, item: Item) -> None:
-        """Take an item along, if it can go this way."""
-        name = item.plain_name
-        if name in self._names:
-            return
-        self._names.add(name)
-        try:
-            data = item.plain_data()
-        except Exception:  # noqa: BLE001 - a host's blocks may raise anything
-            return  # and will again, where it is noted
-        if data is None:
-            return
-        self._items.append(item)
+    def add(self, index: int, name: str, data: str | bytes) -> None:
+        """Take the text of an item along."""
+        self._indexes.append(index)
         self._texts.append((name, data))
         if isinstance(data, bytes):
             self._waiting_bytes += len(data)
@@ -83,12 +88,9 @@ class _Way:
         placed = place_texts(
             self._files, self._texts, parent=self._results, expects_free=self._expects_free
         )
-        for item, (name, _), found in zip(self._items, self._texts, placed, strict=True):
+        for index, (name, _), found in zip(self._indexes, self._texts, placed, strict=True):
             if found is not None:
-                size_bytes, digest, item.is_new = found
-                item.measured = Measured(size_bytes, digest)
-                item.file_name = name
-                self.placed.add(id(item))
+                self.placed[index] = name, found
         last = placed[-1]
         self._expects_free = last is not None and last[2]
-        self._items, self._texts, self._waiting_bytes = [], [], 0
+        self._indexes, self._texts, self._waiting_bytes = [], [], 0

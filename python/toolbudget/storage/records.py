@@ -34,6 +34,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import orjson
 import xxhash
 
 from toolbudget.errors import TranscriptError
@@ -80,6 +81,7 @@ _WIRE_ORDER: Final = (
     "frozen",
     "withdrawn",
 )
+_DELETE: Final = b"\x7f"
 _CHECK_KEY: Final = b',"check"'
 _CHECK_TAIL: Final = re.compile(rb':"([0-9a-f]{16})"\}')
 
@@ -217,7 +219,7 @@ def encode_decisions(
         >>> line == encode_record(content_replacement(session_id="s", timestamp="t"))
         True
     """
-    entries = _encode_json([entry.to_json() for entry in replacements])
+    entries = _encode_texts([entry.to_json() for entry in replacements])
     more = b"," + _encode_json(marks)[1:-1] if marks else b""
     parts = beginning, _encode_json(timestamp), entries, frozen, more
     return _with_check(b'%b,"timestamp":%b,"replacements":%b,"frozen":%b%b' % parts)
@@ -351,6 +353,16 @@ def _with_check(checked: bytes) -> bytes:
 
 def _checksum(data: bytes) -> bytes:
     return xxhash.xxh3_64_hexdigest(data).encode("ascii")
+
+
+def _encode_texts(value: Sequence[Mapping[str, object]]) -> bytes:
+    """Encode texts and whole numbers as :func:`_encode_json` does; in most turns much faster."""
+    try:
+        data = orjson.dumps(value)
+    except TypeError:
+        return _encode_json(value)  # lone surrogates, or a number beyond 64 bits
+    # What is not ASCII is escaped in a record, and so is this control character.
+    return data if data.isascii() and _DELETE not in data else _encode_json(value)
 
 
 def _encode_json(value: Mapping[str, object] | Sequence[object]) -> bytes:

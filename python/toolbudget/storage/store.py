@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from toolbudget.errors import ConfigError, StoreError
 from toolbudget.limits.validation import choice, positive_number
-from toolbudget.storage._aside import Directories, create_aside
+from toolbudget.storage._aside import create_aside
 from toolbudget.storage._batch import Batch, Item
 from toolbudget.storage._files import (
     POSIX,
     Durability,
     FileSystem,
-    close_quietly,
-    open_below,
-    open_chain,
+    has_short_way,
 )
 from toolbudget.storage._paths import absolute_path, names_below, refuse_unshowable
+from toolbudget.storage._results_folder import ResultsFolder
+from toolbudget.storage._straight import place_straight
 from toolbudget.storage.encoding import Content, encode_content, is_stored_as_json
 from toolbudget.storage.memory import MemoryStore
 from toolbudget.storage.names import extension_of, result_name
@@ -41,6 +41,7 @@ from toolbudget.storage.stream import FileStream, StreamedItem
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from toolbudget.storage._files import PlacedText
     from toolbudget.storage._filesystem import Identity
 
 __all__ = [
@@ -114,8 +115,9 @@ class DirectoryStore:
         max_bytes = positive_number(max_stored_bytes, "max_stored_bytes")
         self._quota = None if max_bytes == math.inf else Quota(max_bytes, files)
         self._doubtful: set[Identity] = set()
-        # The directory whose own name and those above it are known to be on the disk.
-        self._anchored: Identity | None = None
+        self._folder = ResultsFolder(
+            files, str(self._anchor), self._names, durability=self._durability
+        )
         refuse_unshowable(str(self._directory), "directory")
         self.expected_shown_path(_SAMPLE_ID, is_json=False)
 
@@ -179,11 +181,35 @@ class DirectoryStore:
 
     def place_many(self, items: Sequence[tuple[str, Content]]) -> list[Placed | StoreError]:
         """Do what :meth:`put_many` does, and say where the results are by the names of files."""
-        placements = [Item.of(tool_use_id, content) for tool_use_id, content in items]
+        found = self._place_straight(items)
+        placements = [
+            Item.of(*item) for item, placed in zip(items, found, strict=True) if placed is None
+        ]
         self._place_all(placements)
+        others = iter(placements)
         return [
-            self._outcome(tool_use_id, item)
-            for (tool_use_id, _), item in zip(items, placements, strict=True)
+            self._outcome(tool_use_id, next(others)) if placed is None else placed
+            for (tool_use_id, _), placed in zip(items, found, strict=True)
+        ]
+
+    def _place_straight(
+        self, items: Sequence[tuple[str, Content]]
+    ) -> list[Placed | StoreError | None]:
+        """Place what goes the short way; ``None`` for each that does not."""
+        waits_for_disk = self._durability != "process"
+        if not items or waits_for_disk or self._quota is not None or not has_short_way(self._files):
+            return [None] * len(items)
+        try:
+            directories = self._folder.open()
+        except OSError:
+            return [None] * len(items)  # what is wrong is told by the long way
+        try:
+            found = place_straight(self._files, items, results=directories.results)
+        finally:
+            self._folder.close(directories)
+        return [
+            None if placed is None else self._told(tool_use_id, *placed)
+            for (tool_use_id, _), placed in zip(items, found, strict=True)
         ]
 
     def open_stream(self, tool_use_id: str) -> FileStream:
@@ -213,11 +239,11 @@ class DirectoryStore:
             raise self._as_error(tool_use_id, error) from error
 
     def _begin_stream(self, tool_use_id: str, *, allow_unnamed: bool) -> FileStream:
-        directories = self._open_directories()
+        directories = self._folder.open()
         try:
             aside = create_aside(self._files, directories, allow_unnamed=allow_unnamed)
         except BaseException:
-            self._close(directories)
+            self._folder.close(directories)
             raise
         return FileStream(
             tool_use_id,
@@ -252,7 +278,7 @@ class DirectoryStore:
         for item in items:
             item.begin()
         try:
-            directories = self._open_directories()
+            directories = self._folder.open()
         except OSError as error:
             for item in items:
                 item.fail(error)
@@ -268,7 +294,7 @@ class DirectoryStore:
             )
             batch.run(items)
         finally:
-            self._close(directories)
+            self._folder.close(directories)
             self._give_back(items)
 
     def _give_back(self, items: Sequence[Item]) -> None:
@@ -278,62 +304,19 @@ class DirectoryStore:
                 self._quota.give_back(item.reserved_bytes)
                 item.reserved_bytes = 0
 
-    def _open_directories(self) -> Directories:
-        """Open the directory and the one above it, once their names are as durable as asked for."""
-        if self._durability != "full":
-            return self._open_chain(sync_existing=False)
-        if self._anchored is not None:
-            directories = self._open_chain(sync_existing=False)
-            if self._identity_of(directories) == self._anchored:
-                return directories
-            self._close(directories)
-        directories = self._open_chain(sync_existing=True)
-        self._anchored = self._identity_of(directories)
-        return directories
-
-    def _identity_of(self, directories: Directories) -> Identity:
-        try:
-            return self._files.status(directories.results).identity
-        except BaseException:
-            self._close(directories)
-            raise
-
-    def _open_chain(self, *, sync_existing: bool) -> Directories:
-        *names_above, name = self._names
-        above = open_chain(
-            self._files,
-            str(self._anchor),
-            names_above,
-            create=True,
-            durability=self._durability,
-            sync_existing=sync_existing,
-        )
-        try:
-            results = open_below(
-                self._files,
-                name,
-                parent=above,
-                create=True,
-                durability=self._durability,
-                sync_existing=sync_existing,
-            )
-            return Directories(results, above)
-        except BaseException:
-            close_quietly(self._files, above)
-            raise
-
-    def _close(self, directories: Directories) -> None:
-        close_quietly(self._files, directories.results)
-        close_quietly(self._files, directories.above)
-
     def _outcome(self, tool_use_id: str, item: Item) -> Placed | StoreError:
         if item.error is not None:
             return self._as_error(tool_use_id, item.error)
+        return self._told(tool_use_id, item.file_name, (*item.measure(), item.is_new))
+
+    def _told(self, tool_use_id: str, name: str, placed: PlacedText) -> Placed | StoreError:
+        """Return where a result is as the caller is told it."""
         try:
-            shown_path = self._show(item.file_name)
+            shown_path = self._show(name)
         except ConfigError as error:
             return self._as_error(tool_use_id, error)
-        return Placed(item.file_name, *item.measure(), shown_path, item.is_new)
+        size_bytes, digest, is_new = placed
+        return Placed(name, size_bytes, digest, shown_path, is_new)
 
     def _with_path(self, outcome: Placed | StoreError) -> StoredResult | StoreError:
         return outcome if isinstance(outcome, StoreError) else outcome.below(self._directory)

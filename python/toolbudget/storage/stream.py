@@ -77,10 +77,6 @@ class StreamedItem(Item):
         """Yield the bytes: there is no text of them."""
         return self.chunks()
 
-    def plain_data(self) -> str | bytes | None:
-        """Nothing: it is in the file."""
-        return None
-
     def take_aside(self, directories: Directories) -> Aside | None:
         """Return the file, unless another directory has come into the place of the one it is in."""
         if self._is_taken or self._files.status(directories.results).identity != self._directory:

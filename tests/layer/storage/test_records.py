@@ -105,6 +105,26 @@ class TestWireForm:
         )
         assert line == encode_record({**record, **marks})
 
+    @pytest.mark.parametrize(
+        ("replacement", "size"),
+        [
+            *((chr(code), 1) for code in range(0x82)),
+            ("caf\u00e9", 4),
+            ("\ud83d", 1),
+            ("\U0001f600", 1),
+            ("many digits", 2**70),
+        ],
+    )
+    def test_entries_are_encoded_alike_whatever_their_text(
+        self, replacement: str, size: int
+    ) -> None:
+        """Each character is written as the standard library escapes it, be it the only odd one."""
+        entry = replace(ENTRY, replacement=replacement, size=size)
+        beginning = beginning_of_record("s1", None)
+        line = encode_decisions(beginning, timestamp="t", replacements=[entry], frozen=b"[]")
+        record = content_replacement(session_id="s1", timestamp="t", replacements=[entry])
+        assert line == encode_record(record)
+
     def test_keys_stand_in_the_order_of_the_format(self) -> None:
         """The line begins and ends as the format shows, whatever the order of the mapping."""
         shuffled = dict(reversed(content_replacement(session_id="s1", timestamp="t").items()))

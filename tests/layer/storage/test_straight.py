@@ -21,7 +21,6 @@ from tests.strategies import any_text
 from toolbudget import _core
 from toolbudget.errors import StoreError
 from toolbudget.storage import _straight
-from toolbudget.storage._batch import Item
 from toolbudget.storage._files import POSIX, PosixFileSystem
 from toolbudget.storage._straight import place_straight
 from toolbudget.storage.encoding import encode_content
@@ -105,14 +104,15 @@ def store_in(folder: Path) -> DirectoryStore:
 
 def left_of(folder: Path, *items: tuple[str, Content]) -> list[str]:
     """Send texts the short way; give the names of those that are left."""
-    made = [Item(content, name=name, extension=".txt") for name, content in items]
     handle = POSIX.open_root(str(folder))
     try:
-        left = place_straight(POSIX, made, results=handle)
+        placed = place_straight(POSIX, items, results=handle)
     finally:
         POSIX.close(handle)
-    assert all(item.file_name == item.plain_name for item in made if item not in left)
-    return [item.plain_name for item in left]
+    names = [f"{tool_use_id}.txt" for tool_use_id, _ in items]
+    pairs = list(zip(names, placed, strict=True))
+    assert all(found[0] == name for name, found in pairs if found is not None)
+    return [name for name, found in pairs if found is None]
 
 
 @needs_native
