@@ -12,6 +12,14 @@
         └── ToolInputError   (also ValueError)   an input that the tool cannot take
 
 They live in a module of their own so that every layer can raise them without an import circle.
+
+Example:
+    >>> import toolbudget
+    >>> try:
+    ...     toolbudget.Limits(preview_bytes=-1)
+    ... except toolbudget.ToolBudgetError as error:
+    ...     print(type(error).__name__)
+    ConfigError
 """
 
 from __future__ import annotations

@@ -48,6 +48,13 @@ class CandidateColumns:
             the same chain follows, so that the model has seen it.
         tool_names: Names, in the order in which the rows have them first.
         skipped: Results without a row by reason: empty, not all text, in objects, without an id.
+
+    Example:
+        >>> import toolbudget
+        >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "text"}
+        >>> columns = toolbudget.collect([{"role": "user", "content": [result]}])
+        >>> columns, columns.size.tolist()
+        (CandidateColumns(1 results, 1 groups), [4])
     """
 
     group: NDArray[np.int32]

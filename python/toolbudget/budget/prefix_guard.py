@@ -134,6 +134,15 @@ class PrefixGuard:
         Raises:
             InvalidMessageError: ``messages`` is no list; the next check compares with what was
                 handed out before.
+
+        Example:
+            >>> from toolbudget import PrefixGuard
+            >>> guard = PrefixGuard()
+            >>> first = {"role": "user", "content": "hello"}
+            >>> guard.check([first]).kind, guard.check([first, first]).kind
+            ('first', 'extended')
+            >>> guard.check([{"role": "user", "content": "Hello"}]).is_intact
+            False
         """
         _require_list("messages", messages)
         return self._check(_View({}, tuple(items_of(messages)), ()), None, given)

@@ -26,6 +26,12 @@ class Preview(NamedTuple):
     Attributes:
         text: At most so many bytes in UTF-8 as were asked for; safe to put into a request.
         has_more: Whether anything was left out.
+
+    Example:
+        >>> from toolbudget import generate_preview
+        >>> text, has_more = generate_preview("a short text")
+        >>> text, has_more
+        ('a short text', False)
     """
 
     text: str

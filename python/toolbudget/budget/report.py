@@ -39,6 +39,11 @@ class Failure:
         stage: ``store`` (a full text), ``record`` (the decisions), ``redact`` (the host's hook).
         tool_use_id: The result it is about; ``None`` if it is about all of the call.
         error: The exception.
+
+    Example:
+        >>> from toolbudget import Failure, StoreError
+        >>> print(Failure("store", "toolu_1", StoreError(28, "no space left")))
+        store of 'toolu_1' failed: [Errno 28] no space left
     """
 
     stage: Stage
@@ -128,6 +133,15 @@ class Event:
         failure: What failed, for ``failed``.
         report: What the call did, for ``finished``.
         finding: What differs, for ``prefix_broken``.
+
+    Example:
+        >>> import tempfile, toolbudget
+        >>> events = []
+        >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "s", on_event=events.append)
+        >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+        >>> _ = session.gate(result, tool_name="Fetch")
+        >>> [event.kind for event in events]
+        ['replaced', 'stored', 'finished']
     """
 
     kind: EventKind

@@ -48,6 +48,14 @@ class Requests(Bodies):
             ConfigError: ``declared_limit`` is no positive number.
             StoreError: With ``strict``, when storing failed.
             TranscriptError: With ``strict``, when recording failed.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+            >>> print(session.gate(block, tool_name="Fetch")["content"][:44])
+            <persisted-output>
+            Output too large (58.6KB)
         """
         started_s = time.perf_counter()
         is_small = declared_limit is None and self._engine.fits_at_once(block, tool_name)
@@ -90,6 +98,15 @@ class Requests(Bodies):
             InvalidMessageError: ``messages`` cannot be a message list.
             StoreError: With ``strict``, when storing failed.
             TranscriptError: With ``strict``, when recording failed.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 250_000}
+            >>> history = [{"role": "user", "content": [block]}]
+            >>> request = session.enforce(history)
+            >>> session.report.replaced, session.enforce(history) == request
+            (1, True)
         """
         # Without another call in between: it is the one that hosts make in every turn.
         if self._is_closed:

@@ -264,7 +264,16 @@ class Session(Compaction, Streams, Reading):
 
     @property
     def report(self) -> EnforcementReport:
-        """What the last call of this task or thread did."""
+        """What the last call of this task or thread did.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+            >>> _ = session.gate(block, tool_name="Fetch")
+            >>> session.report.replaced, session.report.bytes_stored
+            (1, 60000)
+        """
         known = self._reports.get()
         if isinstance(known, EnforcementReport):
             return known
@@ -290,6 +299,14 @@ class Session(Compaction, Streams, Reading):
         """Return where the full text of an id's latest replaced result is, by the records.
 
         ``None`` if no record names a file, or the host's own store keeps it where it will.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> session = toolbudget.Session.open(tempfile.mkdtemp(), "demo")
+            >>> block = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+            >>> _ = session.gate(block, tool_name="Fetch")
+            >>> session.result_path("t1").name, session.result_path("t2")
+            ('t1.txt', None)
         """
         file = self._engine.latest_file(tool_use_id)
         if file is None:
@@ -300,7 +317,17 @@ class Session(Compaction, Streams, Reading):
         return None if folder is None else Path(folder) / file.name
 
     def close(self) -> None:
-        """End the use of this object; what is on disk stays."""
+        """End the use of this object; what is on disk stays.
+
+        Example:
+            >>> import tempfile, toolbudget
+            >>> with toolbudget.Session.open(tempfile.mkdtemp(), "demo") as session:
+            ...     _ = session.enforce([])
+            >>> session.enforce([])
+            Traceback (most recent call last):
+                ...
+            toolbudget.errors.ToolBudgetError: session is closed: 'demo'
+        """
         self._is_closed = True
         if not self._release.alive:
             return

@@ -93,7 +93,13 @@ class ContentReplacementState:
 
     @property
     def seen_ids(self) -> frozenset[str]:
-        """Ids with at least one decision."""
+        """Ids with at least one decision.
+
+        Example:
+            >>> import toolbudget
+            >>> toolbudget.create_content_replacement_state().seen_ids
+            frozenset()
+        """
         return frozenset(self._table)
 
     @property

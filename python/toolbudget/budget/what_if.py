@@ -59,6 +59,13 @@ class WhatIf:
         groups_over: ``int64``: groups over the limit before anything is replaced.
         groups_left_over: ``int64``: groups that would still be over it.
         over_limit_chars: ``int64``: by how much, summed.
+
+    Example:
+        >>> import math, toolbudget
+        >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 9_000}
+        >>> columns = toolbudget.collect([{"role": "user", "content": [result]}])
+        >>> columns.what_if([5_000, math.inf]).replaced.tolist()
+        [1, 0]
     """
 
     limits: NDArray[np.float64]

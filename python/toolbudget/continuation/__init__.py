@@ -1,4 +1,10 @@
-"""The continuation budget: whether an agent goes on until it has used what it was given."""
+"""The continuation budget: whether an agent goes on until it has used what it was given.
+
+Example:
+    >>> from toolbudget.continuation import parse_token_budget
+    >>> parse_token_budget("+500k fix every flaky test")
+    500000
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""How large tool results may be: defaults, what a user sets, and what changes at run time."""
+"""How large tool results may be: defaults, what a user sets, and what changes at run time.
+
+Example:
+    >>> from toolbudget.limits import Limits
+    >>> Limits(tools={"Bash": 80_000}).for_tool("Bash")
+    80000
+"""
 
 from __future__ import annotations
 

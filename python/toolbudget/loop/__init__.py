@@ -1,4 +1,10 @@
-"""A small agent loop: model, tools, gate, pipeline, model …; offline with a scripted model."""
+"""A small agent loop: model, tools, gate, pipeline, model …; offline with a scripted model.
+
+Example:
+    >>> from toolbudget.loop import AgentLoop, ScriptedModel
+    >>> AgentLoop(ScriptedModel(["Hello!"])).run("Say hello.").text
+    'Hello!'
+"""
 
 from __future__ import annotations
 

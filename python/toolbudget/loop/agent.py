@@ -158,6 +158,13 @@ class AgentLoop:
                 going on, or the model is asynchronous.
             Exception: What the model raises; the conversation stays as it was, and may be gone on
                 with.
+
+        Example:
+            >>> from toolbudget import AgentLoop
+            >>> from toolbudget.loop import ScriptedModel
+            >>> loop = AgentLoop(ScriptedModel(["4"]))
+            >>> loop.run("2 + 2?").text, len(loop.messages)
+            ('4', 2)
         """
         mine = object()
         try:

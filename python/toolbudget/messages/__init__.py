@@ -1,4 +1,11 @@
-"""Messages: making them, telling them apart, and the forms that requests and displays want."""
+"""Messages: making them, telling them apart, and the forms that requests and displays want.
+
+Example:
+    >>> from toolbudget.messages import create_user_message, normalize_messages_for_api
+    >>> record = create_user_message("hello")
+    >>> normalize_messages_for_api([record])[0]["role"]
+    'user'
+"""
 
 from __future__ import annotations
 

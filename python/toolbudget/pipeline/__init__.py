@@ -1,4 +1,14 @@
-"""The pipeline after the budget: clearing, snipping, folding and summarising, in a fixed order."""
+"""The pipeline after the budget: clearing, snipping, folding and summarising, in a fixed order.
+
+Example:
+    >>> import tempfile
+    >>> from toolbudget import Session
+    >>> from toolbudget.pipeline import Budget, Microcompact, Pipeline
+    >>> session = Session.open(tempfile.mkdtemp(), "demo")
+    >>> pipeline = Pipeline([Budget(), Microcompact()], session=session)
+    >>> pipeline.run([{"role": "user", "content": "hello"}]).messages
+    [{'role': 'user', 'content': 'hello'}]
+"""
 
 from __future__ import annotations
 

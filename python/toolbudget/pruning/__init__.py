@@ -1,6 +1,11 @@
 """Making a text shorter by what it is: cutting, picking by words, outlining source code.
 
 Outlines need the extra ``code``: ``pip install 'toolbudget[code]'``.
+
+Example:
+    >>> from toolbudget.pruning import truncate_tool_result
+    >>> len(truncate_tool_result("x" * 9_000, 500)) < 600
+    True
 """
 
 from __future__ import annotations

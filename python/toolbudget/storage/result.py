@@ -31,6 +31,12 @@ class StoredResult:
         digest: XXH3-128 of the stored bytes, as 32 hex digits.
         shown_path: The path as the model should see it; the same as ``path`` if left empty.
         is_new: ``False`` if the same bytes were there already and nothing was written.
+
+    Example:
+        >>> from toolbudget import MemoryStore
+        >>> store = MemoryStore()
+        >>> store.put("toolu_1", "text").is_new, store.put("toolu_1", "text").is_new
+        (True, False)
     """
 
     path: Path
@@ -62,7 +68,28 @@ class Placed(NamedTuple):
 
 
 class ResultStore(Protocol):
-    """What the library needs of a store."""
+    """What the library needs of a store.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from toolbudget import Session, StoredResult
+        >>> class Shelf:
+        ...     def __init__(self):
+        ...         self.texts = {}
+        ...
+        ...     def put(self, tool_use_id, content):
+        ...         self.texts[tool_use_id] = content
+        ...         size_bytes = len(content.encode())
+        ...         return StoredResult(Path("/shelf") / tool_use_id, size_bytes, "")
+        >>> shelf = Shelf()
+        >>> session = Session.open(tempfile.mkdtemp(), "demo", store=shelf)
+        >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 60_000}
+        >>> print(session.gate(result, tool_name="Fetch")["content"].splitlines()[1])
+        Output too large (58.6KB). Full output saved to: /shelf/t1
+        >>> len(shelf.texts["t1"])
+        60000
+    """
 
     def put(self, tool_use_id: str, content: Content) -> StoredResult:
         """Store a result in full and return where it is.

@@ -1,4 +1,10 @@
-"""Token counts: estimated, as responses report them, and as the provider counts them."""
+"""Token counts: estimated, as responses report them, and as the provider counts them.
+
+Example:
+    >>> from toolbudget.tokens import estimate_tokens
+    >>> estimate_tokens("")
+    0
+"""
 
 from __future__ import annotations
 

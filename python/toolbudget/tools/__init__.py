@@ -1,4 +1,10 @@
-"""Tools for agents, each a plain function that carries the schema a model is given."""
+"""Tools for agents, each a plain function that carries the schema a model is given.
+
+Example:
+    >>> from toolbudget.tools import read_file
+    >>> read_file.name, read_file.to_anthropic()["name"]
+    ('read_file', 'read_file')
+"""
 
 from __future__ import annotations
 
