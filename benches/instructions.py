@@ -75,7 +75,7 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("one message of 1,000 x 2,000", "first"): 2_370,
     ("one message of 1,000 x 2,000", "repeat"): 420,
     ("one message of 1,000 x 2,000", "taken"): 14_700,
-    ("200 turns of 5 x 1,000", "first"): 1_520,
+    ("200 turns of 5 x 1,000", "first"): 1_420,
     ("200 turns of 5 x 1,000", "repeat"): 423,
     ("200 turns of 5 x 1,000", "taken"): 4_750,
     ("200 turns of 5 x 1,000", "session"): 2_860,

@@ -105,6 +105,8 @@ impl<'a, 'py, S: Sink<'py>> Walk<'a, 'py, S> {
         clippy::option_option,
         reason = "the inner one is that of `read_message`"
     )]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `read_element`")]
     fn read_plain(
         &mut self,
         element: &Bound<'py, PyAny>,

@@ -29,6 +29,7 @@ fn read_case(input: &mut Unstructured<'_>) -> Result<Case> {
         rule: *input.choose(&[Rule::Running, Rule::Resumed, Rule::Seen])?,
         leaves_fresh: input.ratio(1, 8)?,
         is_answered: input.arbitrary()?,
+        has_calls: input.arbitrary()?,
     };
     let mut group = 0;
     while !input.is_empty() && case.items.len() < 40 {

@@ -4,7 +4,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
-use super::layout::Layout;
+use super::layout::{Layout, NO_VALUES};
 use super::lists::plain_items;
 use super::text::Name;
 
@@ -85,10 +85,11 @@ impl BlockReader {
         // SAFETY: `item` gives live dicts only, and until the references are taken below nothing
         // runs that could change one.
         unsafe {
-            let Some([kind, tool_use_id, content, toolset_name, ..]) = self.result.read(py, block)
-            else {
+            let mut values = NO_VALUES;
+            if self.result.read(py, block, &mut values).is_none() {
                 return Read::Odd;
-            };
+            }
+            let [kind, tool_use_id, content, toolset_name, ..] = values;
             match is_of_type(py, kind, &self.tool_result) {
                 Some(true) if is_plain(tool_use_id) && !content.is_null() => {}
                 Some(false) => return Read::Other,
@@ -120,9 +121,11 @@ impl BlockReader {
         };
         // SAFETY: as in `result`.
         unsafe {
-            let Some([kind, tool_use_id, tool_name, caller, ..]) = self.call.read(py, block) else {
+            let mut values = NO_VALUES;
+            if self.call.read(py, block, &mut values).is_none() {
                 return Read::Odd;
-            };
+            }
+            let [kind, tool_use_id, tool_name, caller, ..] = values;
             let has_plain_name = tool_name.is_null() || is_plain(tool_name);
             match is_of_type(py, kind, &self.tool_use) {
                 Some(true) if is_plain(tool_use_id) && has_plain_name && caller.is_null() => {}
@@ -150,9 +153,11 @@ impl BlockReader {
         };
         // SAFETY: as in `result`.
         unsafe {
-            let Some([kind, text, ..]) = self.text.read(py, block) else {
+            let mut values = NO_VALUES;
+            if self.text.read(py, block, &mut values).is_none() {
                 return Read::Odd;
-            };
+            }
+            let [kind, text, ..] = values;
             match is_of_type(py, kind, &self.text_type) {
                 Some(true) if is_plain(text) => {}
                 Some(false) => return Read::Other,

@@ -56,6 +56,9 @@ unsafe impl<const N: usize> Sync for Layout<N> {}
 /// The values of the wanted keys, borrowed from a dict; null where there is none or it is `None`.
 pub(super) type Values = [*mut ffi::PyObject; PLACES];
 
+/// What values are before they are read.
+pub(super) const NO_VALUES: Values = [ptr::null_mut(); PLACES];
+
 impl<const N: usize> Layout<N> {
     pub(super) fn new(py: Python<'_>, names: [&str; N]) -> Self {
         const { assert!(N < PLACES, "the last place is for all other keys") };
@@ -87,13 +90,13 @@ impl<const N: usize> Layout<N> {
         }
     }
 
-    /// Reads the wanted keys. `None` if that needs more than comparing plain texts: the dict is
-    /// large, or a key of it may compare in its own way.
+    /// Reads the wanted keys into values that are [`NO_VALUES`] yet. `None` if that needs more than
+    /// comparing plain texts: the dict is large, or a key of it may compare in its own way.
     ///
     /// # Safety
     ///
-    /// `dict` is a live object whose type is exactly `dict`. What comes back is valid until
-    /// anything happens that may run Python code or drop a reference.
+    /// `dict` is a live object whose type is exactly `dict`. What is read is valid until anything
+    /// happens that may run Python code or drop a reference.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -103,8 +106,8 @@ impl<const N: usize> Layout<N> {
         &mut self,
         py: Python<'_>,
         dict: *mut ffi::PyObject,
-    ) -> Option<Values> {
-        let mut values = [ptr::null_mut(); PLACES];
+        values: &mut Values,
+    ) -> Option<()> {
         // SAFETY: `None` is a live object for as long as the interpreter is.
         let none = unsafe { ffi::Py_None() };
         // SAFETY: the caller vouches for `dict`, which keeps its keys alive; keys are compared by
@@ -112,12 +115,13 @@ impl<const N: usize> Layout<N> {
         unsafe {
             let entries = whole_entries(py, dict);
             let Some(entries) = entries.filter(|entries| entries.len() <= MAX_ENTRIES) else {
-                return self.read_anew(py, dict);
+                return self.read_anew(py, dict, values);
             };
             let row = &self.expected[entries.len() % ROWS];
             for (LaidOutEntry { key, value }, expected) in entries.iter().zip(row) {
                 if expected.key != *key {
-                    return self.read_anew(py, dict);
+                    *values = NO_VALUES;
+                    return self.read_anew(py, dict, values);
                 }
                 // No two keys of a dict are the same field, save that of all others.
                 values[expected.field % PLACES] = if *value == none {
@@ -127,7 +131,7 @@ impl<const N: usize> Layout<N> {
                 };
             }
         }
-        Some(values)
+        Some(())
     }
 
     /// The same for a dict of which not every key was met where it is.
@@ -136,8 +140,12 @@ impl<const N: usize> Layout<N> {
     ///
     /// As for [`Self::read`].
     #[cold]
-    unsafe fn read_anew(&mut self, py: Python<'_>, dict: *mut ffi::PyObject) -> Option<Values> {
-        let mut values = [ptr::null_mut(); PLACES];
+    unsafe fn read_anew(
+        &mut self,
+        py: Python<'_>,
+        dict: *mut ffi::PyObject,
+        values: &mut Values,
+    ) -> Option<()> {
         // SAFETY: `None` is a live object for as long as the interpreter is.
         let none = unsafe { ffi::Py_None() };
         // SAFETY: the caller vouches for `dict`, which keeps its keys alive; telling keys apart
@@ -155,7 +163,7 @@ impl<const N: usize> Layout<N> {
                 entry += 1;
                 true
             })
-            .then_some(values)
+            .then_some(())
         }
     }
 

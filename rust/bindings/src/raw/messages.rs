@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::blocks::is_plain;
-use super::layout::Layout;
+use super::layout::{Layout, NO_VALUES};
 use super::text::Name;
 
 /// A message of a plain dict, or of a record that is one and wraps one.
@@ -92,8 +92,9 @@ impl MessageReader {
         // SAFETY: the element is alive for as long as it is borrowed, and until the references are
         // taken in `to_message` nothing runs that could change it or a dict in it.
         unsafe {
-            let [inner, role, content, id, is_sidechain, agent_id, kind, ..] =
-                self.element.read(py, element.as_ptr())?;
+            let mut values = NO_VALUES;
+            self.element.read(py, element.as_ptr(), &mut values)?;
+            let [inner, role, content, id, is_sidechain, agent_id, kind, ..] = values;
             let mut element = Element {
                 inner,
                 role,
@@ -137,8 +138,9 @@ impl MessageReader {
                 if kind == Kind::Unknown {
                     return Some(None);
                 }
-                [element.role, element.content, element.id, ..] =
-                    self.inner.read(py, element.inner)?;
+                let mut values = NO_VALUES;
+                self.inner.read(py, element.inner, &mut values)?;
+                [element.role, element.content, element.id, ..] = values;
                 if is_empty(element.role) {
                     element.role = std::ptr::null_mut();
                 }

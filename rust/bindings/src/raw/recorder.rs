@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use super::Readers;
 use super::blocks::{BlockReader, is_of_type, is_plain};
 use super::dicts::{all_entries, size_of};
-use super::layout::Layout;
+use super::layout::{Layout, NO_VALUES};
 use super::lists::all_items;
 use super::tape::{Entry, Tape, dict_of, list_of};
 
@@ -52,7 +52,9 @@ impl Tape {
         let element = element.as_ptr();
         // SAFETY: the element is alive, and below nothing runs that could change it or what is in it.
         unsafe {
-            let [wrapped, _, content, ..] = readers.messages.element.read(py, element)?;
+            let mut values = NO_VALUES;
+            readers.messages.element.read(py, element, &mut values)?;
+            let [wrapped, _, content, ..] = values;
             let layout = &mut readers.messages.element;
             let same = Counts::Same;
             if wrapped.is_null() {
@@ -73,7 +75,9 @@ impl Tape {
             let no = Counts::No;
             let counts = [Counts::Inside, no, no, no, same, same, same];
             self.record_dict(py, layout, element, counts)?;
-            let [_, content, ..] = readers.messages.inner.read(py, wrapped)?;
+            let mut values = NO_VALUES;
+            readers.messages.inner.read(py, wrapped, &mut values)?;
+            let [_, content, ..] = values;
             let counts = [same, how_content_counts(is_assistant, content), id_counts];
             self.record_dict(py, &mut readers.messages.inner, wrapped, counts)?;
             self.record_content(py, &mut readers.blocks, is_assistant, content)
@@ -117,7 +121,9 @@ impl Tape {
     ) -> Option<()> {
         // SAFETY: the caller vouches for the block.
         unsafe {
-            let [kind, ..] = blocks.call.read(py, block)?;
+            let mut values = NO_VALUES;
+            blocks.call.read(py, block, &mut values)?;
+            let [kind, ..] = values;
             let counts = if is_of_type(py, kind, &blocks.tool_use)? {
                 [Counts::Same; 4]
             } else {
@@ -138,7 +144,9 @@ impl Tape {
     ) -> Option<()> {
         // SAFETY: the caller vouches for the block, and its content is a list if it is gone through.
         unsafe {
-            let [kind, _, content, ..] = blocks.result.read(py, block)?;
+            let mut values = NO_VALUES;
+            blocks.result.read(py, block, &mut values)?;
+            let [kind, _, content, ..] = values;
             if !is_of_type(py, kind, &blocks.tool_result)? {
                 let counts = [Counts::Same, Counts::No, Counts::No, Counts::No];
                 return self.record_dict(py, &mut blocks.result, block, counts);
@@ -150,7 +158,9 @@ impl Tape {
                 return Some(());
             }
             self.record_list(py, content, |tape, block| {
-                let [kind, ..] = blocks.text.read(py, block)?;
+                let mut values = NO_VALUES;
+                blocks.text.read(py, block, &mut values)?;
+                let [kind, ..] = values;
                 let counts = if is_of_type(py, kind, &blocks.text_type)? {
                     [Counts::Same; 2]
                 } else {

@@ -75,6 +75,11 @@ impl<'a, K: Knowledge> Planner<'a, K> {
             totals: Totals::default(),
             fresh: mem::take(&mut self.room),
         };
+        if self.keep_if_surely_fresh(&of_group.candidates, &mut open)? {
+            self.plan.totals.push(open.totals);
+            self.room = open.fresh;
+            return Ok(());
+        }
         for index in of_group.candidates.iter() {
             let candidate = self.candidate(index);
             self.plan.chars_before += i128::from(candidate.size_chars);

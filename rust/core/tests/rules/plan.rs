@@ -19,7 +19,8 @@ fn item() -> impl Strategy<Value = Item> {
     let is_refused = prop::bool::weighted(0.1);
     (
         any::<bool>(),
-        0_u8..4,
+        // Each often stands for one result alone, and often for several.
+        prop_oneof![0_u8..4, 4_u8..=255],
         text(),
         prop::bool::weighted(0.1),
         is_refused,
@@ -46,8 +47,11 @@ fn number(mut items: Vec<Item>) -> Vec<Item> {
 /// What was decided about some of the items.
 fn past(items: Vec<Item>) -> impl Strategy<Value = (Vec<Item>, Past)> {
     let count = items.len();
-    vec(0_u8..12, count).prop_map(move |marks| {
+    (any::<bool>(), vec(0_u8..12, count)).prop_map(move |(is_first, marks)| {
         let mut past = Past::default();
+        if is_first {
+            return (items.clone(), past);
+        }
         for (item, mark) in items.iter().zip(marks) {
             let identity = (item.id, item.text.clone());
             match mark {
@@ -70,13 +74,14 @@ prop_compose! {
         accounting in prop::sample::select(vec![Accounting::Visible, Accounting::Originals]),
         rule in prop::sample::select(vec![Rule::Running, Rule::Running, Rule::Resumed, Rule::Seen]),
         leaves_fresh in prop::bool::weighted(0.1),
-        is_answered in any::<bool>(),
+        (is_answered, has_calls) in any::<(bool, bool)>(),
         unit in prop::sample::select(vec![Unit::Chars, Unit::Tokens, Unit::Bytes]),
     ) -> Case {
         // A token is worth several characters.
         let limit = if unit == Unit::Tokens { limit / 4 } else { limit };
         Case {
             items, past, limit, preview_bytes, accounting, unit, rule, leaves_fresh, is_answered,
+            has_calls,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{OpenGroup, Planner};
 use crate::choose::{Choosable, Chosen, ReplacementSize, ReplacementSizes, Totals, choose};
+use crate::collect::Members;
 use crate::decision::Decision;
 use crate::plan::fresh::Fresh;
 use crate::plan::met::Decided;
@@ -10,6 +11,35 @@ use crate::replacement::Outlook;
 use crate::unit::Unit;
 
 impl<K: Knowledge> Planner<'_, K> {
+    /// Keeps all of a group that is within the limit and surely fresh, as most are on a first pass;
+    /// tells whether it did.
+    pub(super) fn keep_if_surely_fresh(
+        &mut self,
+        members: &Members,
+        open: &mut OpenGroup,
+    ) -> Result<bool, K::Error> {
+        let budget = &self.options.budget;
+        let is_counted = budget.unit == Unit::Chars && !self.options.leaves_fresh;
+        if !(is_counted && self.survey.has_distinct_ids() && self.knowledge.knows_nothing()) {
+            return Ok(false);
+        }
+        let sizes = members.iter().map(|index| self.candidate(index).size_chars);
+        let size = sizes.map(i128::from).sum();
+        if budget.limit.is_exceeded_by(size) {
+            return Ok(false);
+        }
+        for index in members.iter() {
+            if !self.is_surely_fresh(index, open)? {
+                return Ok(false);
+            }
+        }
+        open.totals.fresh = size;
+        self.plan.chars_before += size;
+        self.plan.candidates += members.len() as u64;
+        self.plan.kept.extend(members.iter());
+        Ok(true)
+    }
+
     /// Decides about the fresh results of a group: chosen, or kept.
     pub(super) fn decide(&mut self, open: &mut OpenGroup) -> Result<(), K::Error> {
         let OpenGroup {

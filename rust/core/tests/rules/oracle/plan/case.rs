@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 use toolbudget_core::{
-    Accounting, Budget, Chain, Collector, Found, Limit, Measure, Options, Rule, Survey, Unit,
+    Accounting, Budget, Call, Chain, Collector, Found, Limit, Measure, Options, Rule, Survey, Unit,
     count_chars,
 };
 
@@ -34,6 +34,12 @@ pub(crate) struct Past {
     pub(crate) unapplied: HashMap<u8, String>,
 }
 
+impl Past {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.decisions.is_empty() && self.replacements.is_empty() && self.unapplied.is_empty()
+    }
+}
+
 /// The arguments of one plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
@@ -48,6 +54,8 @@ pub(crate) struct Case {
     pub(crate) leaves_fresh: bool,
     /// Whether an assistant message stands behind the last group.
     pub(crate) is_answered: bool,
+    /// Whether a call of each id stands before all of them.
+    pub(crate) has_calls: bool,
 }
 
 impl Case {
@@ -86,6 +94,16 @@ impl Case {
     /// The items as a message list would give them.
     pub(crate) fn survey(&self) -> Survey<String> {
         let mut collector = Collector::new();
+        if self.has_calls {
+            collector.begin_assistant(Chain::default(), None);
+            for item in &self.items {
+                let call = Call {
+                    tool_name: None,
+                    is_for_code: false,
+                };
+                collector.add_call(item.id.to_string(), call);
+            }
+        }
         for group in 0..self.groups() {
             collector.begin_user(Chain::default());
             for item in self.items.iter().filter(|item| item.group == group) {

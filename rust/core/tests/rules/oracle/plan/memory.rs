@@ -60,6 +60,10 @@ impl Knowledge for Memory<'_> {
         Ok(Fingerprint::of(text, count_chars(text)))
     }
 
+    fn knows_nothing(&self) -> bool {
+        self.case.past.is_nothing()
+    }
+
     fn earlier(&mut self, candidate: usize) -> Result<Option<Decision<RecordedText>>, Infallible> {
         let item = self.item(candidate);
         let decision = self.case.past.decisions.get(&(item.id, item.text.clone()));
