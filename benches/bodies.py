@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["HOSTILE", "body", "growing", "lines"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+__all__ = ["BODIES", "HOSTILE", "BodyWorkload", "body", "growing", "lines"]
 
 _WORDS: Final = (
     "def ",
@@ -22,6 +27,7 @@ _WORDS: Final = (
 )
 _LINE_CHARS: Final = 45
 _POOL_CHARS: Final = 1 << 20
+_BODY_BYTES: Final = 1_000_000
 
 
 def _make_pool() -> str:
@@ -104,3 +110,56 @@ HOSTILE: Final = {
     % b",".join([_ONE_BYTE_RESULT] * 20_000),
 }
 """Bodies made to be slow to read."""
+
+
+@dataclass(frozen=True)
+class BodyWorkload:
+    """A request body of 1 MB, of which every byte is looked at in each phase."""
+
+    name: str
+    results: int
+    size_chars: int
+
+    def body(self) -> bytes:
+        """Make the body."""
+        return body(_BODY_BYTES, self.results, self.size_chars)
+
+    @property
+    def units(self) -> int:
+        """How many bytes it has."""
+        return len(self.body())
+
+    def first(self, core: ModuleType) -> Callable[[], object]:
+        """Scan with nothing known: every text is hashed."""
+        request = self.body()
+        return lambda: core.scan_json(request)
+
+    def scan(self, core: ModuleType) -> Callable[[], object]:
+        """Scan after a body of other messages with the same results: none of them is hashed."""
+        request = self.body()
+        return _taking_turns(
+            core, [request.replace(b'{"role":', b'{"n":%d,"role":' % number) for number in (1, 2)]
+        )
+
+    def repeat(self, core: ModuleType) -> Callable[[], object]:
+        """Scan after a body with another beginning: the messages are compared, none is read."""
+        request = self.body()
+        return _taking_turns(core, [b'{"a":%d,' % number + request[1:] for number in (1, 10)])
+
+
+def _taking_turns(core: ModuleType, bodies: list[bytes]) -> Callable[[], object]:
+    """Scan one of two bodies after the other one."""
+    scan = core.scan_json(bodies[1])
+
+    def work() -> None:
+        nonlocal scan
+        bodies.reverse()
+        scan = core.scan_json(bodies[1], scan)
+
+    return work
+
+
+BODIES: Final = (
+    BodyWorkload("body of 10 x 4,000", 10, 4_000),
+    BodyWorkload("body of 10 x 400", 10, 400),
+)

@@ -20,16 +20,16 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from benches.bodies import body
+from benches.bodies import BODIES, BodyWorkload
 from benches.workloads import WORKLOADS, Workload, turns
-from toolbudget import Session, _core
+from toolbudget import Limits, Session, _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import ModuleType
 
     from toolbudget._core import CoreName
 
@@ -50,8 +50,6 @@ SESSION_WORKLOAD: Final = "200 turns of 5 x 1,000"
 # the difference between two lengths.
 TURN: Final = "turn"
 HISTORIES: Final = (1_000, 20_000)
-# The next turn of a session with records, which appends one, however many results are new.
-RECORDED_TURN: Final = "recorded turn"
 NEW_RESULTS: Final = (1, 5)
 TURNS_BEFORE: Final = 60
 # By then CPython has specialised what every turn runs, as in any session that lasts.
@@ -61,7 +59,6 @@ FEW_CALLS: Final = 1
 MORE_CALLS: Final = 3
 # Below this the digits behind the point count.
 FEW_INSTRUCTIONS: Final = 100
-BODY_BYTES: Final = 1_000_000
 COLLECTED: Final = re.compile(r"Collected : (\d+)")
 TOTALS: Final = re.compile(r"^totals: (\d+)", re.MULTILINE)
 
@@ -89,62 +86,24 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
 }
 MOST_FOR_A_TURN: Final = 77_500
 MOST_FOR_A_MESSAGE: Final = 2.34
-# With what 60 turns before them take in a session with a verified history.
-MOST_FOR_A_RECORDED_TURN: Final = 539_000
-MOST_FOR_A_RECORDED_RESULT: Final = 48_000
 
 
-@dataclass(frozen=True)
-class BodyWorkload:
-    """A request body of 1 MB, of which every byte is looked at in each phase."""
+class RecordedTurn(NamedTuple):
+    """The next turn of a session with records, which appends one, however many results are new."""
 
-    name: str
-    results: int
     size_chars: int
-
-    def body(self) -> bytes:
-        """Make the body."""
-        return body(BODY_BYTES, self.results, self.size_chars)
-
-    @property
-    def units(self) -> int:
-        """How many bytes it has."""
-        return len(self.body())
-
-    def first(self, core: ModuleType) -> Callable[[], object]:
-        """Scan with nothing known: every text is hashed."""
-        request = self.body()
-        return lambda: core.scan_json(request)
-
-    def scan(self, core: ModuleType) -> Callable[[], object]:
-        """Scan after a body of other messages with the same results: none of them is hashed."""
-        request = self.body()
-        return _taking_turns(
-            core, [request.replace(b'{"role":', b'{"n":%d,"role":' % number) for number in (1, 2)]
-        )
-
-    def repeat(self, core: ModuleType) -> Callable[[], object]:
-        """Scan after a body with another beginning: the messages are compared, none is read."""
-        request = self.body()
-        return _taking_turns(core, [b'{"a":%d,' % number + request[1:] for number in (1, 10)])
+    limits: Limits
+    most: int
+    """With what 60 turns before it take in a session with a verified history."""
+    most_for_a_result: int
 
 
-def _taking_turns(core: ModuleType, bodies: list[bytes]) -> Callable[[], object]:
-    """Scan one of two bodies after the other one."""
-    scan = core.scan_json(bodies[1])
-
-    def work() -> None:
-        nonlocal scan
-        bodies.reverse()
-        scan = core.scan_json(bodies[1], scan)
-
-    return work
-
-
-BODIES: Final = (
-    BodyWorkload("body of 10 x 4,000", 10, 4_000),
-    BodyWorkload("body of 10 x 400", 10, 400),
-)
+RECORDED_TURNS: Final = {
+    "recorded": RecordedTurn(1_000, Limits(), 539_000, 44_600),
+    "stored": RecordedTurn(
+        50_000, Limits(max_result_chars=10_000, max_message_chars=1), 1_215_000, 378_000
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -189,8 +148,10 @@ def main() -> int:
             _take_turns(int(workload), int(calls))
         elif phase in {SESSION, RECORDED}:
             _take_first_pass(is_recorded=phase == RECORDED)
-        elif phase == RECORDED_TURN:
-            _take_recorded_turns(int(workload), int(calls))
+        elif phase.endswith(" turn"):
+            _take_recorded_turns(
+                RECORDED_TURNS[phase.removesuffix(" turn")], int(workload), int(calls)
+            )
         else:
             _run("python" if core == "python" else "native", workload, phase, int(calls))
         return 0
@@ -206,7 +167,10 @@ def main() -> int:
     for measurement in _measurements(with_pure=arguments.pure):
         _show(str(measurement))
         is_within &= measurement.is_within
-    return 0 if is_within & _is_turn_within() & _is_recorded_turn_within() else 1
+    is_within &= _is_turn_within()
+    for kind in RECORDED_TURNS:
+        is_within &= _is_recorded_turn_within(kind)
+    return 0 if is_within else 1
 
 
 def _is_turn_within() -> bool:
@@ -219,18 +183,15 @@ def _is_turn_within() -> bool:
     return for_a_turn <= MOST_FOR_A_TURN and for_a_message <= MOST_FOR_A_MESSAGE
 
 
-def _is_recorded_turn_within() -> bool:
+def _is_recorded_turn_within(kind: str) -> bool:
     """Show what the next turn of a session with records takes, and hold it to the bounds."""
-    fewer, more = _at_once(_for_a_recorded_turn, NEW_RESULTS)
+    turn = RECORDED_TURNS[kind]
+    fewer, more = _at_once(partial(_for_a_recorded_turn, kind), NEW_RESULTS)
     for_a_result = (more - fewer) / (NEW_RESULTS[1] - NEW_RESULTS[0])
     for_a_turn = fewer - for_a_result * NEW_RESULTS[0]
-    at_most = f"(at most {MOST_FOR_A_RECORDED_TURN:,})"
-    _show(f"next turn after {TURNS_BEFORE}, recorded: {for_a_turn:,.0f} {at_most}")
-    _show(
-        f"and for each result a turn: {for_a_result:,.0f} (at most {MOST_FOR_A_RECORDED_RESULT:,})"
-    )
-    is_turn_within = for_a_turn <= MOST_FOR_A_RECORDED_TURN
-    return is_turn_within and for_a_result <= MOST_FOR_A_RECORDED_RESULT
+    _show(f"next turn after {TURNS_BEFORE}, {kind}: {for_a_turn:,.0f} (at most {turn.most:,})")
+    _show(f"and for each result a turn: {for_a_result:,.0f} (at most {turn.most_for_a_result:,})")
+    return for_a_turn <= turn.most and for_a_result <= turn.most_for_a_result
 
 
 def _show(line: str) -> None:
@@ -266,8 +227,8 @@ def _for_a_turn(history_messages: int) -> float:
     return _marked("native", str(history_messages), TURN, TURNS) / TURNS
 
 
-def _for_a_recorded_turn(results: int) -> float:
-    return _marked("native", str(results), RECORDED_TURN, TURNS) / TURNS
+def _for_a_recorded_turn(kind: str, results: int) -> float:
+    return _marked("native", str(results), f"{kind} turn", TURNS) / TURNS
 
 
 def _marked(core: str, workload: str, phase: str, calls: int) -> int:
@@ -346,17 +307,18 @@ def _take_first_pass(*, is_recorded: bool) -> None:
             raise AssertionError("a result was replaced")
 
 
-def _open(root: str, name: str, *, is_recorded: bool) -> Session:
+def _open(root: str, name: str, *, is_recorded: bool, limits: Limits | None = None) -> Session:
     """Open a session that waits for no disk."""
-    return Session.open(root, name, ephemeral=not is_recorded, durability="process")
+    ephemeral = not is_recorded
+    return Session.open(root, name, limits=limits, ephemeral=ephemeral, durability="process")
 
 
-def _take_recorded_turns(new_results: int, count: int) -> None:
-    """Take turns of a session with records, in the child process; each keeps new results."""
-    every = turns(TURNS_BEFORE + count, new_results, 1_000)
+def _take_recorded_turns(kind: RecordedTurn, new_results: int, count: int) -> None:
+    """Take turns of a session with records, in the child process; each has new results."""
+    every = turns(TURNS_BEFORE + count, new_results, kind.size_chars)
     before = 2 * TURNS_BEFORE
     with tempfile.TemporaryDirectory() as root:
-        session = _open(root, "turns", is_recorded=True)
+        session = _open(root, "turns", is_recorded=True, limits=kind.limits)
         for length in range(2, before + 1, 2):
             session.enforce(every[:length])
         lists = [every[:length] for length in range(before + 2, len(every) + 1, 2)]
