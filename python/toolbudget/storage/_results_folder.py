@@ -36,7 +36,7 @@ class ResultsFolder:
         # The folder whose own name and those above it are known to be on the disk.
         self._anchored: Identity | None = None
 
-    def open(self) -> Directories:
+    def open_directories(self) -> Directories:
         """Open both, once their names are as durable as asked for.
 
         Raises:
@@ -54,7 +54,7 @@ class ResultsFolder:
         return directories
 
     def close(self, directories: Directories) -> None:
-        """Close what :meth:`open` has given."""
+        """Close what :meth:`open_directories` has given."""
         close_quietly(self._files, directories.results)
         close_quietly(self._files, directories.above)
 

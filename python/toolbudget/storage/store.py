@@ -200,7 +200,7 @@ class DirectoryStore:
         if not items or waits_for_disk or self._quota is not None or not has_short_way(self._files):
             return [None] * len(items)
         try:
-            directories = self._folder.open()
+            directories = self._folder.open_directories()
         except OSError:
             return [None] * len(items)  # what is wrong is told by the long way
         try:
@@ -239,7 +239,7 @@ class DirectoryStore:
             raise self._as_error(tool_use_id, error) from error
 
     def _begin_stream(self, tool_use_id: str, *, allow_unnamed: bool) -> FileStream:
-        directories = self._folder.open()
+        directories = self._folder.open_directories()
         try:
             aside = create_aside(self._files, directories, allow_unnamed=allow_unnamed)
         except BaseException:
@@ -278,7 +278,7 @@ class DirectoryStore:
         for item in items:
             item.begin()
         try:
-            directories = self._folder.open()
+            directories = self._folder.open_directories()
         except OSError as error:
             for item in items:
                 item.fail(error)
