@@ -77,7 +77,7 @@ BOUNDS: Final[dict[tuple[str, str], float]] = {
     ("200 turns of 5 x 1,000", "taken"): 4_750,
     ("200 turns of 5 x 1,000", "session"): 2_860,
     ("200 turns of 5 x 1,000", "record"): 4_580,
-    ("body of 10 x 4,000", "first"): 4.75,
+    ("body of 10 x 4,000", "first"): 4.46,
     ("body of 10 x 4,000", "scan"): 1.58,
     ("body of 10 x 4,000", "repeat"): 0.175,
     ("body of 10 x 400", "first"): 7.25,
