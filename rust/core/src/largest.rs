@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 /// So few are put in order at once.
 const FEW: usize = 64;
 
-/// Of those that are not in order yet, the largest part that is parted from the others at once; the
-/// next one looks at that part alone.
+/// The largest of those that are not in order, one in so many, are parted from the others at once;
+/// the next step looks at these alone.
 const PARTED: usize = 4;
 
 /// If more than this part of all was asked for, all the rest is put in order at once.
