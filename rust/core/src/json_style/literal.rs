@@ -1,7 +1,15 @@
 //! Numbers and names, told byte by byte.
 
-const NAMES: [&[u8]; 5] = [b"true", b"false", b"null", b"NaN", b"Infinity"];
-const MOST_NAME_BYTES: usize = 8;
+/// Those of JSON, and the numbers without a numeral as Python and JavaScript write them.
+const NAMES: [&[u8]; 6] = [
+    b"true",
+    b"false",
+    b"null",
+    b"NaN",
+    b"Infinity",
+    b"-Infinity",
+];
+const MOST_NAME_BYTES: usize = 9;
 
 /// How far a number or a name has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +41,11 @@ impl Literal {
             (Self::Start, b'A'..=b'Z' | b'a'..=b'z') => {
                 Self::Name([0; MOST_NAME_BYTES], 0).next(byte)?
             }
+            (Self::Minus, b'I') => {
+                let mut name = [0; MOST_NAME_BYTES];
+                name[..2].copy_from_slice(b"-I");
+                Self::Name(name, 2)
+            }
             (Self::Name(mut name, length), b'A'..=b'Z' | b'a'..=b'z') => {
                 *name.get_mut(length)? = byte;
                 Self::Name(name, length + 1)
@@ -63,7 +76,15 @@ mod tests {
     #[test]
     fn numbers_and_names_are_told() {
         for text in [
-            "0", "-12", "1.5", "1e9", "1.5E-07", "true", "null", "Infinity",
+            "0",
+            "-12",
+            "1.5",
+            "1e9",
+            "1.5E-07",
+            "true",
+            "null",
+            "Infinity",
+            "-Infinity",
         ] {
             assert!(is_literal(text), "{text}");
         }
@@ -77,6 +98,10 @@ mod tests {
             "1x",
             "tru",
             "Infinityx",
+            "-Infinit",
+            "-Infinityx",
+            "-NaN",
+            "-I",
             "2024-05",
         ] {
             assert!(!is_literal(text), "{text}");

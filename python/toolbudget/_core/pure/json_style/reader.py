@@ -12,7 +12,9 @@ _STRING: Final = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"')
 _ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
 _TORN: Final = re.compile(r"\\u[0-9a-fA-F]{0,3}")
 _UNIT: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)|[^\\]")
-_LITERAL: Final = re.compile(r"-?+[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|[A-Za-z]++")
+_LITERAL: Final = re.compile(
+    r"-?+[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|-Infinity|[A-Za-z]++"
+)
 _NAMES: Final = frozenset({"true", "false", "null", "NaN", "Infinity"})
 # A literal ends with the text, a blank or one of these.
 _AFTER_LITERAL: Final = " \t\r\n,]}"
