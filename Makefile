@@ -73,8 +73,11 @@ test-neon: require-cargo require-arm ## Lint and test the Rust core for 64-bit A
 	cargo clippy --locked --package toolbudget-core --all-targets --target $(ARM_TARGET) -- --deny warnings
 	cargo test --locked --package toolbudget-core --target $(ARM_TARGET)
 
+# CI measures coverage in the same run: NATIVE_SUITE=coverage.
+NATIVE_SUITE := test-native-core
+
 .PHONY: test-python
-test-python: test-native-core test-pure-core ## Run the whole Python suite, once with each core
+test-python: $(NATIVE_SUITE) test-pure-core ## Run the whole Python suite, once with each core
 
 .PHONY: test-native-core
 test-native-core: setup ## Run the Python suite with the native core; no silent fall-back
@@ -87,7 +90,7 @@ test-pure-core: setup ## Run the Python suite with the pure core
 .PHONY: coverage
 coverage: setup ## Measure the branches that the Python suite runs; fail below the bound
 	rm -rf $(COVERAGE)
-	$(BIN)/coverage run -m pytest $(PYTEST_ALL)
+	TOOLBUDGET_CORE=native $(BIN)/coverage run -m pytest $(PYTEST_ALL)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
@@ -128,6 +131,7 @@ $(TOKEN_ERROR)/bin/python: pyproject.toml
 .PHONY: instructions
 instructions: $(STAMPS)/native-release ## Count the instructions of fixed calls under valgrind, against bounds
 	$(BIN)/python -m benches.instructions
+	$(BIN)/python -m benches.growth
 
 ##@ Checks
 

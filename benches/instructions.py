@@ -2,7 +2,7 @@
 
 Unlike seconds they are the same on every run, so a gate on them can be narrow. A child process runs
 under ``valgrind --tool=callgrind``, once with few calls and once with more: the difference is what
-the calls themselves took. The child gets one fixed hash seed, and no collection happens in it.
+the calls themselves took. No collection of garbage happens in it.
 
     python -m benches.instructions            # native core, against the bounds
     python -m benches.instructions --pure     # and the pure core beside it, for the ratio
@@ -13,28 +13,23 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benches.bodies import BODIES, BodyWorkload
+from benches.counting import at_once, collected, marked
 from benches.workloads import WORKLOADS, Workload, turns
 from toolbudget import Limits, Session, _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from toolbudget._core import CoreName
-
-_Given = TypeVar("_Given")
-_Counted = TypeVar("_Counted")
 
 CHILD: Final = (sys.executable, "-m", "benches.instructions", "--child")
 PHASES: Final = ("first", "repeat")
@@ -59,8 +54,6 @@ FEW_CALLS: Final = 1
 MORE_CALLS: Final = 3
 # Below this the digits behind the point count.
 FEW_INSTRUCTIONS: Final = 100
-COLLECTED: Final = re.compile(r"Collected : (\d+)")
-TOTALS: Final = re.compile(r"^totals: (\d+)", re.MULTILINE)
 
 # Instructions for each result, or for each byte of a body, on the release build: what was reached,
 # and a tenth more. The goals for bytes (AVX2, strict grammar) are 1.5 and 3.0 without hashing. They
@@ -100,9 +93,7 @@ class RecordedTurn(NamedTuple):
 
 RECORDED_TURNS: Final = {
     "recorded": RecordedTurn(1_000, Limits(), 539_000, 44_600),
-    "stored": RecordedTurn(
-        50_000, Limits(max_result_chars=10_000, max_message_chars=1), 1_215_000, 378_000
-    ),
+    "stored": RecordedTurn(50_000, Limits(max_result_chars=10_000), 278_000, 323_000),
 }
 
 
@@ -175,7 +166,7 @@ def main() -> int:
 
 def _is_turn_within() -> bool:
     """Show what the next turn of an ``append_only`` session takes, and hold it to the bounds."""
-    shorter, longer = _at_once(_for_a_turn, HISTORIES)
+    shorter, longer = at_once(_for_a_turn, HISTORIES)
     for_a_message = (longer - shorter) / (HISTORIES[1] - HISTORIES[0])
     for_a_turn = shorter - for_a_message * HISTORIES[0]
     _show(f"next turn, append_only: {for_a_turn:,.0f} (at most {MOST_FOR_A_TURN:,})")
@@ -186,7 +177,7 @@ def _is_turn_within() -> bool:
 def _is_recorded_turn_within(kind: str) -> bool:
     """Show what the next turn of a session with records takes, and hold it to the bounds."""
     turn = RECORDED_TURNS[kind]
-    fewer, more = _at_once(partial(_for_a_recorded_turn, kind), NEW_RESULTS)
+    fewer, more = at_once(partial(_for_a_recorded_turn, kind), NEW_RESULTS)
     for_a_result = (more - fewer) / (NEW_RESULTS[1] - NEW_RESULTS[0])
     for_a_turn = fewer - for_a_result * NEW_RESULTS[0]
     _show(f"next turn after {TURNS_BEFORE}, {kind}: {for_a_turn:,.0f} (at most {turn.most:,})")
@@ -207,16 +198,10 @@ def _measurements(*, with_pure: bool) -> Iterator[Measurement]:
                 pure = _for_each("python", workload, phase)
             yield Measurement(workload.name, phase, native, pure)
     phases = (SESSION, RECORDED)
-    totals = _at_once(lambda phase: _marked("native", SESSION_WORKLOAD, phase, 1), phases)
+    totals = at_once(lambda phase: _marked(SESSION_WORKLOAD, phase, 1), phases)
     for phase, total in zip(phases, totals, strict=True):
         native = total / _workload(SESSION_WORKLOAD).units
         yield Measurement(SESSION_WORKLOAD, phase, native, None)
-
-
-def _at_once(count: Callable[[_Given], _Counted], given: Iterable[_Given]) -> list[_Counted]:
-    """Count with several children at once: another process changes no count."""
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(count, given))
 
 
 def _workload(name: str) -> Workload | BodyWorkload:
@@ -224,61 +209,26 @@ def _workload(name: str) -> Workload | BodyWorkload:
 
 
 def _for_a_turn(history_messages: int) -> float:
-    return _marked("native", str(history_messages), TURN, TURNS) / TURNS
+    return _marked(str(history_messages), TURN, TURNS) / TURNS
 
 
 def _for_a_recorded_turn(kind: str, results: int) -> float:
-    return _marked("native", str(results), f"{kind} turn", TURNS) / TURNS
+    return _marked(str(results), f"{kind} turn", TURNS) / TURNS
 
 
-def _marked(core: str, workload: str, phase: str, calls: int) -> int:
-    """Give what is counted between two calls of a function that nothing else calls."""
-    with tempfile.TemporaryDirectory() as folder:
-        marks = ("--zero-before=getppid", "--dump-before=getppid")
-        _run_counted(folder, core, workload, phase, calls, *marks)
-        [total] = TOTALS.findall(Path(folder, "out.2").read_text())
-    return int(total)
+def _marked(workload: str, phase: str, calls: int) -> int:
+    """Give what the native core takes between the marks of a child."""
+    [total] = marked([*CHILD, "native", workload, phase, str(calls)])
+    return total
 
 
 def _for_each(core: str, workload: Workload | BodyWorkload, phase: str) -> float:
     """Give the instructions of one call for each result or byte of the workload."""
     counts = (FEW_CALLS, MORE_CALLS)
-    few, more = _at_once(lambda count: _collected(core, workload.name, phase, count), counts)
-    return (more - few) / (MORE_CALLS - FEW_CALLS) / workload.units
-
-
-def _collected(core: str, workload: str, phase: str, calls: int) -> int:
-    """Count the instructions of a whole child process."""
-    with tempfile.TemporaryDirectory() as folder:
-        said = _run_counted(folder, core, workload, phase, calls)
-    found = COLLECTED.search(said)
-    if found is None:
-        raise RuntimeError(f"valgrind reported no count: {said[-500:]}")
-    return int(found[1])
-
-
-def _run_counted(
-    folder: str, core: str, workload: str, phase: str, calls: int, *options: str
-) -> str:
-    """Run a child under valgrind, and give what that says."""
-    finished = subprocess.run(  # noqa: S603 - all of it is ours
-        [  # noqa: S607 - the tool of whoever measures
-            "valgrind",
-            "--tool=callgrind",
-            f"--callgrind-out-file={folder}/out",
-            *options,
-            *CHILD,
-            core,
-            workload,
-            phase,
-            str(calls),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
+    few, more = at_once(
+        lambda count: collected([*CHILD, core, workload.name, phase, str(count)]), counts
     )
-    return finished.stderr
+    return (more - few) / (MORE_CALLS - FEW_CALLS) / workload.units
 
 
 def _run(core: CoreName, workload_name: str, phase: str, calls: int) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import tracemalloc
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -294,16 +293,3 @@ def test_memory_does_not_grow_with_the_text(core: ModuleType, text: str) -> None
     finally:
         tracemalloc.stop()
     assert peak_bytes < 12_000_000
-
-
-def test_time_grows_with_the_text(core: ModuleType) -> None:
-    """Eight times the text takes about eight times as long, not sixty-four times."""
-
-    def seconds(count: int) -> float:
-        text = "".join(f"{number} error: not found {number:x}\nok\n" for number in range(count))
-        begun = time.process_time()
-        show(core, text, 2_000)
-        return time.process_time() - begun
-
-    few = min(seconds(3_000) for _ in range(3))
-    assert seconds(24_000) < 24 * few

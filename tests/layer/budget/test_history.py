@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import json
-import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -120,47 +119,6 @@ def test_a_turn_looks_at_what_is_new(root: Path) -> None:
     messages = messages + conversation(1, len(messages) // 2, Watched)
     assert planned(lambda: session.enforce(messages)) == 4
     assert session.report.candidates == len(messages) // 2
-
-
-def with_tools(count: int, tools: int) -> list[Message]:
-    """Make turns of so many tools."""
-    return [
-        message
-        for number in range(count)
-        for message in (
-            answer(call(f"t{number}", f"tool{number % tools}")),
-            msg(res(f"t{number}", "text")),
-        )
-    ]
-
-
-def with_agents(count: int) -> list[Message]:
-    """Make chains that are left after their first results."""
-    return [
-        {"type": message["role"], "agentId": f"a{number // 2}", "message": message}
-        for number, message in enumerate(with_tools(count, 1))
-    ]
-
-
-@pytest.mark.parametrize("history", ["verified", "append_only"])
-def test_many_tools_or_agents_cost_no_more_than_few(root: Path, history: HistoryMode) -> None:
-    """B12: what is known of them was gone through for each message, some 20 times slower.
-
-    Seconds of the processor, of as many messages on the same machine: calls do not show it.
-    """
-    count = 20_000 if core.NAME == "native" else 3_000
-    usual_s = _seconds_of_turns(root, history, with_tools(count, 1))
-    for messages in (with_tools(count, count), with_agents(count)):
-        assert _seconds_of_turns(root, history, messages) < 5 * usual_s
-
-
-def _seconds_of_turns(root: Path, history: HistoryMode, messages: list[Message]) -> float:
-    with open_session(root, history) as session:
-        gc.collect()
-        began_s = time.process_time()
-        for _ in range(3):
-            session.enforce(messages)
-        return time.process_time() - began_s
 
 
 def test_the_default_looks_at_everything(root: Path) -> None:

