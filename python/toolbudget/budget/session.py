@@ -177,8 +177,8 @@ class Session(Compaction, Streams, Reading):
             journal = home.open_journal(settings, log, lock)
             journal.apply_records(log.load())
             journal.ledger.adopted.take()  # nothing has been sent by this object yet
-            if log.skipped:
-                logger.warning("%s: %d damaged lines skipped", log.path, log.skipped)
+            for path, skipped_lines in log.skipped_by_file.items():
+                logger.warning("%s: %d damaged lines skipped", path, skipped_lines)
             keeps_history = settings.unrecorded == "history"
             engine = Engine(
                 journal, settings.policy, keeps_history=keeps_history, history=settings.history

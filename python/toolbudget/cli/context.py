@@ -11,7 +11,7 @@ import click
 
 from toolbudget.cli.context_history import read_history
 from toolbudget.cli.context_report import ContextReport
-from toolbudget.cli.failure import EXIT_DONE
+from toolbudget.cli.failure import EXIT_DONE, CommandError
 from toolbudget.cli.option_types import read_path
 from toolbudget.cli.overview import refuse_without_records
 from toolbudget.cli.progress import show_progress
@@ -103,7 +103,8 @@ def command(
     Example:
       toolbudget context session.jsonl --plot context.svg
 
-    Exit codes: 0 done, 1 the input cannot be read or the plot not drawn, 2 wrong usage.
+    Exit codes: 0 done, 1 the input cannot be read or holds no messages, or the plot is not drawn,
+    2 wrong usage.
     """  # noqa: D301 - click's mark for lines that stay as they are
     try:
         window = ContextWindow(size, reserve_output, near, over)
@@ -145,6 +146,9 @@ def _read(
         source = open_source(opened, form)
         history = read_history(source, progress.begin("Reading", opened.size_bytes))
         refuse_without_records(opened.name, history.records, history.malformed)
+        if history.records and not history.chains:
+            # A wrong file looks just like a context with all its room left.
+            raise CommandError(f"{opened.name} holds no messages")
         return ContextReport(path, source.format, source.unit, window, history)
 
 

@@ -90,13 +90,22 @@ def _read(path: Path, shown_path: str) -> str:
 def _decode(text: str, shown_path: str) -> Mapping[str, object]:
     is_json = shown_path.lower().endswith(".json")
     try:
-        values = json.loads(text, object_pairs_hook=_unique) if is_json else tomllib.loads(text)
+        if is_json:
+            values = json.loads(text, object_pairs_hook=_unique, parse_float=_parse_float)
+        else:
+            values = tomllib.loads(text, parse_float=_parse_float)
     except (ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "TOML"
         raise ConfigError(f"config file is not {kind}: {error}: {shown_path!r}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"config file must be a JSON object ({shown_path}): {shown(values)}")
     return values
+
+
+def _parse_float(text: str) -> float | str:
+    """Give a number; its text if it is too large for one, so that it does not turn a limit off."""
+    number = float(text)
+    return text if math.isinf(number) and any(map(str.isdigit, text)) else number
 
 
 def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:

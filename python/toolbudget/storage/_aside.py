@@ -11,11 +11,11 @@ from toolbudget.storage._files import write_all
 from toolbudget.storage.encoding import Measured, Measurement, measure_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from toolbudget.storage._files import FileSystem
 
-__all__ = ["Aside", "Directories", "create_aside"]
+__all__ = ["Aside", "Directories", "create_aside", "write_new"]
 
 # EISDIR and EINVAL: the answers of kernels and file systems that do not know O_TMPFILE.
 _NO_UNNAMED_FILES: Final = frozenset(
@@ -129,3 +129,45 @@ def create_aside(files: FileSystem, directories: Directories, *, allow_unnamed: 
     temporary_name = f".tmp-{os.urandom(8).hex()}"
     handle = files.create_exclusive(temporary_name, parent=directories.above)
     return Aside(files, handle, temporary_name=temporary_name, directories=directories)
+
+
+def write_new(
+    files: FileSystem, directory: int, name: str, parts: Sequence[bytes], *, is_synced: bool
+) -> None:
+    """Write a new file of our own whole: nobody ever sees a part of it, or it empty.
+
+    Raises:
+        FileExistsError: The name is taken.
+        OSError: It cannot be written; nothing stands under the name.
+    """
+    directories = Directories(results=directory, above=directory)
+    for allow_unnamed in (True, False):
+        aside = create_aside(files, directories, allow_unnamed=allow_unnamed)
+        try:
+            for part in parts:
+                write_all(files, aside.handle, part)
+            if is_synced:
+                files.sync(aside.handle)
+            _link(aside, name)
+        except _CannotLinkUnnamedError:
+            continue
+        finally:
+            aside.release()
+        if is_synced:
+            files.sync_directory(directory)
+        return
+
+
+class _CannotLinkUnnamedError(Exception):
+    """The system refuses to give an unnamed file a name; a named one may do."""
+
+
+def _link(aside: Aside, name: str) -> None:
+    try:
+        aside.link(name)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if aside.is_unnamed:
+            raise _CannotLinkUnnamedError from error
+        raise

@@ -37,6 +37,10 @@ from toolbudget.storage._filesystem import (
 )
 from toolbudget.storage._handle import close, is_closed, open_owned
 
+if core.NAME == "native":
+    # Once and for all: at the end of a process nothing can be imported.
+    from toolbudget._core import _native
+
 __all__ = [
     "POSIX",
     "Durability",
@@ -260,8 +264,6 @@ def place_texts(
         expects_free: Write without looking first at what the names hold.
     """
     if has_short_way(files):
-        from toolbudget._core import _native
-
         # A defect of the short way must not cost a result.
         with contextlib.suppress(Exception):
             return _native._place_texts(parent, texts, expects_free)  # noqa: SLF001 - no core

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolbudget.errors import TranscriptError
-from toolbudget.storage._aside import Aside, Directories, create_aside
-from toolbudget.storage._files import POSIX, close_quietly, open_chain, write_all
+from toolbudget.storage._aside import write_new
+from toolbudget.storage._files import POSIX, close_quietly, open_chain
 from toolbudget.storage.log_file import explained
 from toolbudget.storage.records import encode_record, header_line
 
@@ -45,7 +45,13 @@ def begin_transcript(
         names = path.parent.relative_to(anchor).parts
         directory = open_chain(files, str(anchor), names, create=True, durability=durability)
         try:
-            _write(files, directory, path.name, _lines(session_id, records), durability)
+            write_new(
+                files,
+                directory,
+                path.name,
+                _lines(session_id, records),
+                is_synced=durability != "process",
+            )
         except FileExistsError as error:
             raise TranscriptError(f"transcript exists already: {path}") from error
         finally:
@@ -54,39 +60,3 @@ def begin_transcript(
 
 def _lines(session_id: str, records: Iterable[Mapping[str, object]]) -> Sequence[bytes]:
     return [header_line(session_id), *map(encode_record, records)]
-
-
-def _write(
-    files: FileSystem, directory: int, name: str, lines: Sequence[bytes], durability: Durability
-) -> None:
-    directories = Directories(results=directory, above=directory)
-    for allow_unnamed in (True, False):
-        aside = create_aside(files, directories, allow_unnamed=allow_unnamed)
-        try:
-            for line in lines:
-                write_all(files, aside.handle, line)
-            if durability != "process":
-                files.sync(aside.handle)
-            _link(aside, name)
-        except _CannotLinkUnnamedError:
-            continue
-        finally:
-            aside.release()
-        if durability != "process":
-            files.sync_directory(directory)
-        return
-
-
-class _CannotLinkUnnamedError(Exception):
-    """The system refuses to give an unnamed file a name; a named one may do."""
-
-
-def _link(aside: Aside, name: str) -> None:
-    try:
-        aside.link(name)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        if aside.is_unnamed:
-            raise _CannotLinkUnnamedError from error
-        raise

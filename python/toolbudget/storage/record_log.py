@@ -130,7 +130,13 @@ class RecordLog:
     @property
     def skipped(self) -> int:
         """Damaged lines, as far as both files have been read."""
-        return self._both.transcript.skipped_lines + self._both.sidecar.skipped_lines
+        return sum(self.skipped_by_file.values())
+
+    @property
+    def skipped_by_file(self) -> dict[Path, int]:
+        """The same for each file that has any."""
+        both = (self._both.transcript, self._both.sidecar)
+        return {tail.log_file.path: tail.skipped_lines for tail in both if tail.skipped_lines}
 
     @property
     def dropped_entries(self) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolbudget._mutex import Mutex
-from toolbudget.storage._directories import write_all
+from toolbudget.storage._aside import write_new
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
 from toolbudget.storage._session_files import RESULTS_NAME
 
@@ -194,20 +194,12 @@ class SessionLock:
         return LOCK_NAME not in names and RESULTS_NAME in names
 
     def _create_shared(self, directory: int) -> int:
-        handle = None
-        try:
-            handle = self._files.open_append(LOCK_NAME, parent=directory, create=True)
-            write_all(self._files, handle, _SHARED)
-            if self._durability != "process":
-                self._files.sync(handle)
-        except BaseException:
-            # Without the words it would make all of the folder ours.
-            with suppress(OSError):
-                self._files.unlink(LOCK_NAME, parent=directory)
-            if handle is not None:
-                close_quietly(self._files, handle)
-            raise
-        return handle
+        # Never without the words, not even if the process dies now: that would make all of the
+        # folder ours.
+        with suppress(FileExistsError):
+            is_synced = self._durability != "process"
+            write_new(self._files, directory, LOCK_NAME, [_SHARED], is_synced=is_synced)
+        return self._files.open_append(LOCK_NAME, parent=directory, create=False)
 
     def _is_in_place(self, handle: int) -> bool:
         """Whether the file that was locked is still the session's."""

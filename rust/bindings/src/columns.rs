@@ -10,6 +10,7 @@ use toolbudget_core::{
 use crate::classes::Classes;
 use crate::collect::{Place, counter};
 use crate::known::Known;
+use crate::lookups;
 use crate::raw::Readers;
 use crate::text::{self, PyText, ThinText};
 use crate::texts::Texts;
@@ -148,9 +149,7 @@ fn write<'py>(columns: Columns<ThinText<'py>>, py: Python<'py>) -> PyResult<Boun
         PyTuple::new(py, columns.tool_names.iter().map(ThinText::as_object))?,
         counter(&columns.skipped, Classes::get(py)?, py)?,
     );
-    py.import("toolbudget._core.pure")?
-        .getattr("Columns")?
-        .call1(fields)
+    lookups::COLUMNS.get(py)?.call1(fields)
 }
 
 fn to_bytes<const N: usize, V>(

@@ -1,11 +1,11 @@
 //! Reading keys and decisions, before a table is locked for them.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
 use toolbudget_core::{Fingerprint, TextHash};
 
 use crate::decisions::{Decided, Decisions, Mark};
+use crate::lookups;
 use crate::plan_items::PlanItems;
 use crate::text::{PyText, ascii_bytes};
 
@@ -28,8 +28,9 @@ pub(crate) fn decided(mark: Mark, replacement: &Bound<'_, PyAny>) -> PyResult<De
         Ok(text) => Some(text.clone()),
         Err(_) if replacement.is_none() => None,
         Err(_) => Some(
-            pure(replacement.py())?
-                .call_method1("read_replacement", (replacement,))?
+            lookups::READ_REPLACEMENT
+                .get(replacement.py())?
+                .call1((replacement,))?
                 .cast_into()?,
         ),
     };
@@ -37,10 +38,6 @@ pub(crate) fn decided(mark: Mark, replacement: &Bound<'_, PyAny>) -> PyResult<De
         mark,
         replacement: text.map(Bound::unbind),
     })
-}
-
-fn pure(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import(intern!(py, "toolbudget._core.pure.decision_table"))
 }
 
 /// Results that are to be kept.
@@ -115,7 +112,7 @@ pub(crate) fn read_key<'py>(key: &Bound<'py, PyAny>) -> PyResult<(PyText<'py>, M
     if let Some(read) = read_plain_key(key)? {
         return Ok(read);
     }
-    let key = pure(key.py())?.call_method1(intern!(key.py(), "read_key"), (key,))?;
+    let key = lookups::READ_KEY.get(key.py())?.call1((key,))?;
     let (id, fingerprint): (Bound<'py, PyString>, Bound<'py, PyAny>) = key.extract()?;
     let fields = fingerprint.cast::<PyTuple>()?;
     let (size, hash) = (fields.get_borrowed_item(0)?, fields.get_borrowed_item(1)?);

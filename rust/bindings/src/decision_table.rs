@@ -12,6 +12,7 @@ use crate::decision_reading::{Kept, ReadDecision, decided, read_decisions, read_
 use crate::decisions::{Decided, Decisions};
 use crate::guard::guarded;
 use crate::known::PyReplacement;
+use crate::lookups::{self, Lookup};
 use crate::text::{self, PyText};
 
 /// A mapping from ids to mappings from fingerprints to decisions.
@@ -159,15 +160,15 @@ impl DecisionTable {
     }
 
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, "KeysView")
+        view(slf, &lookups::KEYS_VIEW)
     }
 
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, "ValuesView")
+        view(slf, &lookups::VALUES_VIEW)
     }
 
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, "ItemsView")
+        view(slf, &lookups::ITEMS_VIEW)
     }
 
     fn __eq__<'py>(
@@ -177,7 +178,7 @@ impl DecisionTable {
         let py = slf.py();
         guarded(py, || {
             let Ok(own) = other.cast_exact::<Self>() else {
-                let mapping = py.import("collections.abc")?.getattr("Mapping")?;
+                let mapping = lookups::MAPPING.get(py)?;
                 return mapping.call_method1("__eq__", (slf, other));
             };
             // A copy: with both locked, another thread could hold one and wait for the other.
@@ -280,11 +281,7 @@ impl DecisionTable {
     }
 }
 
-fn view<'py>(table: &Bound<'py, DecisionTable>, class: &str) -> PyResult<Bound<'py, PyAny>> {
+fn view<'py>(table: &Bound<'py, DecisionTable>, class: &Lookup) -> PyResult<Bound<'py, PyAny>> {
     let py = table.py();
-    guarded(py, || {
-        py.import("collections.abc")?
-            .getattr(class)?
-            .call1((table,))
-    })
+    guarded(py, || class.get(py)?.call1((table,)))
 }

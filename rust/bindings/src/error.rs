@@ -5,20 +5,19 @@ use std::collections::TryReserveError;
 use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 use toolbudget_core::json::JsonError;
 
+use crate::lookups::{self, Lookup};
 use crate::text;
 
 const SHOWN_VALUE_CHARS: usize = 80;
 
 /// A defect of ours.
 pub(crate) fn internal(py: Python<'_>, problem: &str) -> PyErr {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let message = format!("internal error in the native core: {problem}");
-    match CLASS.import(py, "toolbudget.errors", "ToolBudgetError") {
-        Ok(class) => PyErr::from_type(class.clone(), (message,)),
+    match class_of(&lookups::TOOL_BUDGET_ERROR, py) {
+        Ok(class) => PyErr::from_type(class, (message,)),
         Err(error) => error,
     }
 }
@@ -56,9 +55,11 @@ pub(crate) fn is_invalid_message(error: &PyErr, py: Python<'_>) -> PyResult<bool
 }
 
 fn invalid_class(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let class = CLASS.import(py, "toolbudget.errors", "InvalidMessageError")?;
-    Ok(class.clone())
+    class_of(&lookups::INVALID_MESSAGE_ERROR, py)
+}
+
+fn class_of<'py>(lookup: &Lookup, py: Python<'py>) -> PyResult<Bound<'py, PyType>> {
+    Ok(lookup.get(py)?.cast::<PyType>()?.clone())
 }
 
 /// The name of a value's type.

@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 use std::slice;
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString};
 use toolbudget_core::json::{Name, ResultSpan, measure_spans, text_of};
 use toolbudget_core::{
@@ -20,6 +19,7 @@ use crate::json_standing::Standing;
 use crate::known::{Known, PyReplacement};
 use crate::late::LateFingerprint;
 use crate::lengths::Lengths;
+use crate::lookups;
 use crate::options::{Callbacks, window_chars};
 use crate::plan_items::PlanItem;
 use crate::prepared::{Asked, Prepared, outlook_of};
@@ -122,13 +122,11 @@ impl<'a, 'py> JsonKnowledge<'a, 'py> {
     }
 
     fn decode_content(&self, result: &ResultSpan) -> PyResult<Bound<'py, PyAny>> {
-        static DECODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let raw = result.content.of(self.body);
         if raw.first() == Some(&b'"') {
             return Ok(self.decode_texts(result)?.into_any());
         }
-        let module = "toolbudget._core.pure.body";
-        let decode = DECODE.import(self.py, module, "decode_json_content")?;
+        let decode = lookups::DECODE_JSON_CONTENT.get(self.py)?;
         decode.call1((PyBytes::new(self.py, raw),))
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use toolbudget_core::{Fingerprint, KeptJson, KeyState, TextHash};
@@ -10,6 +9,7 @@ use toolbudget_core::{Fingerprint, KeptJson, KeyState, TextHash};
 use crate::decision_reading::read_key;
 use crate::decisions::Mark;
 use crate::error;
+use crate::lookups;
 use crate::plan_items::PlanItems;
 use crate::raw;
 use crate::text::{PyText, Wtf8, ascii_bytes};
@@ -38,8 +38,8 @@ pub(crate) fn kept_json<'py>(
     let limits = PyDict::new(py);
     limits.set_item("max_id_bytes", max_id_bytes)?;
     limits.set_item("max_part_chars", max_part_chars)?;
-    py.import(intern!(py, "toolbudget._core.pure.kept_json"))?
-        .getattr("kept_json")?
+    lookups::KEPT_JSON
+        .get(py)?
         .call((keys, left_out), Some(&limits))
 }
 

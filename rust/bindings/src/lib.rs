@@ -29,6 +29,7 @@ mod late;
 mod late_replacement;
 mod lengths;
 mod links;
+mod lookups;
 mod number;
 mod options;
 mod outline;
@@ -66,7 +67,7 @@ mod _native {
     use crate::guard::{self, guarded};
     use crate::json_scan::JsonScan;
     use crate::raw::Readers;
-    use crate::{number, raw, replacement, styles, text};
+    use crate::{lookups, number, raw, replacement, styles, text};
 
     #[pymodule_export]
     use crate::cache::FingerprintCache;
@@ -260,9 +261,9 @@ mod _native {
         let py = totals.py();
         guarded(py, || match totals.cast_exact::<TotalsOfGroups>() {
             Ok(own) => Ok(crate::totals::over(own, limit, accounting)?.into_any()),
-            Err(_) => py
-                .import("toolbudget._core.pure.choose")?
-                .call_method1("totals_over", (totals, limit, accounting)),
+            Err(_) => lookups::TOTALS_OVER
+                .get(py)?
+                .call1((totals, limit, accounting)),
         })
     }
 
@@ -385,6 +386,7 @@ mod _native {
         // The same: the straight way of the store, which has a general one in Python.
         let place_texts = pyo3::wrap_pyfunction!(crate::placing::place_texts, module)?;
         module.setattr("_place_texts", place_texts)?;
+        lookups::find_all(module.py())?;
         PyMapping::register::<DecisionTable>(module.py())
     }
 }

@@ -16,6 +16,7 @@ use crate::error;
 use crate::guard::guarded;
 use crate::known::Known;
 use crate::links::{self, Links};
+use crate::lookups;
 use crate::number;
 use crate::options::{PlanOptions, ReadOptions};
 use crate::outline::outline_of;
@@ -233,8 +234,9 @@ impl<'py> Options<'py> {
         let accounting = self.given.getattr(intern!(py, "accounting"))?;
         let totals = Bound::new(py, TotalsOfGroups::new(totals))?;
         let over = totals::over(&totals, &limit, &accounting)?;
-        py.import("toolbudget._core.pure.choose")?
-            .call_method1("excess", (over, limit, accounting))?
+        lookups::EXCESS
+            .get(py)?
+            .call1((over, limit, accounting))?
             .extract()
     }
 }

@@ -3,12 +3,12 @@
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 use toolbudget_core::Chain;
 
 use crate::error;
 use crate::items::{Items, is_list};
+use crate::lookups;
 use crate::raw::{PlainMessage, Readers, is_same_text};
 use crate::text::{self, PyText, Wtf8, head};
 use crate::texts::Texts;
@@ -98,14 +98,13 @@ pub(crate) fn text_field<'py>(
 
 /// Whether `value` counts as a mapping; a class may say so itself.
 pub(crate) fn is_mapping(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static MAPPING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     if value.is_exact_instance_of::<PyDict>() {
         return Ok(true);
     }
     if value.is_none() || value.is_exact_instance_of::<PyString>() {
         return Ok(false);
     }
-    value.is_instance(MAPPING.import(value.py(), "collections.abc", "Mapping")?)
+    value.is_instance(lookups::MAPPING.get(value.py())?)
 }
 
 /// The texts of all-text content: the string itself, or those of its text blocks. `None` if any
@@ -156,13 +155,11 @@ pub(crate) fn is_for_code(block: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Refuses what cannot be a message list.
 pub(crate) fn check_sequence(messages: &Bound<'_, PyAny>) -> PyResult<()> {
-    static SEQUENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     if messages.is_exact_instance_of::<PyList>() || messages.is_exact_instance_of::<PyTuple>() {
         return Ok(());
     }
     let py = messages.py();
-    let is_sequence =
-        messages.is_instance(SEQUENCE.import(py, "collections.abc", "Sequence")?)?;
+    let is_sequence = messages.is_instance(lookups::SEQUENCE.get(py)?)?;
     if is_sequence && !is_string(messages)? {
         return Ok(());
     }

@@ -283,6 +283,25 @@ def test_a_record_with_a_wrong_checksum_is_skipped(
     assert any("1 damaged lines skipped" in record.message for record in caplog.records)
 
 
+def test_damaged_lines_are_told_of_the_file_that_has_them(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R5: with another program's transcript records go to a sidecar; each has its own damage."""
+    root.mkdir()
+    transcript = root / "session.jsonl"
+    transcript.write_bytes(b'{"type":"user"}\n{"torn\nnoise\n')
+    with reopen(root) as session:
+        enforce(session, turn("Fetch", t1=HUGE))
+        sidecar = session.transcript_path
+    told = [f"{transcript}: 2 damaged lines skipped"]
+    assert caplog.messages == told
+    caplog.clear()
+    with sidecar.open("ab") as file:
+        file.write(b"noise\n")
+    reopen(root).close()
+    assert caplog.messages == [*told, f"{sidecar}: 1 damaged lines skipped"]
+
+
 @pytest.mark.parametrize(
     "limits",
     [

@@ -215,6 +215,32 @@ def test_what_is_no_transcript_fails(context: Callable[..., Ran], data: bytes) -
     assert ran.err.startswith("Error: ")
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"a": 1},
+        {"type": "toolbudget-session", "version": 1, "sessionId": "s"},
+        {"body": {"messages": [{"role": "user", "content": "hi"}]}},
+        [{"a": 1}],
+    ],
+)
+def test_what_holds_no_messages_fails(context: Callable[..., Ran], document: object) -> None:
+    """A wrong file is not told to be a context with all its room left."""
+    for options in ((), ("--json",)):
+        ran = context(json.dumps(document).encode(), *options)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.endswith(" holds no messages\n")
+
+
+@pytest.mark.parametrize("document", [[], {"messages": []}])
+def test_a_conversation_without_messages_yet_is_empty(
+    context: Callable[..., Ran], document: object
+) -> None:
+    """It says so itself that it is one."""
+    report = context(json.dumps(document).encode(), "--json").report
+    assert (report["state"], report["used_tokens"]) == ("ok", 0)
+
+
 def test_a_missing_file_fails(run: Callable[..., Ran]) -> None:
     """The name and the reason are told."""
     ran = run("context", "missing.jsonl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -126,6 +127,27 @@ def test_what_is_no_such_file(tmp_path: Path, name: str, text: str) -> None:
     path = write(tmp_path, text, name)
     with pytest.raises(ConfigError, match=name):
         Limits.from_file(path, environ={})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("limits.toml", "max_message_chars = 1e400"),
+        ("limits.json", '{"max_message_chars": 1e400}'),
+        ("limits.toml", "[tools]\nBash = 2.5e309"),
+        ("limits.json", '{"tools": {"Bash": 2.5e309}}'),
+        ("limits.toml", "preview_bytes = 1e400"),
+    ],
+)
+def test_a_number_too_large_turns_no_limit_off(tmp_path: Path, name: str, text: str) -> None:
+    """L5: it is read as infinite, which only ``off`` and TOML's ``inf`` mean."""
+    path = write(tmp_path, text, name)
+    field = "tools['Bash']" if "Bash" in text else text.strip('{"').split()[0].rstrip('":')
+    with pytest.raises(ConfigError, match=re.escape(f"{field} ({path}) must be")) as caught:
+        Limits.from_file(path)
+    assert "e400" in str(caught.value) or "e309" in str(caught.value)
+    off = write(tmp_path, "max_message_chars = inf")
+    assert Limits.from_file(off).max_message_chars == math.inf
 
 
 def test_what_is_no_file_at_all(tmp_path: Path) -> None:

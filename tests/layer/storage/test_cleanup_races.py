@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.layer.storage.faulty import FaultyFiles
+from tests.layer.storage.faulty import FaultyFiles, without_unnamed_files
 from tests.layer.storage.old_sessions import DAY_S, age, dangling, fork, go, make, result
 from toolbudget import ConfigError, Session
 from toolbudget.storage.cleanup import carry_out, plan_cleanup
+from toolbudget.storage.session_lock import SessionLock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from toolbudget.storage._files import RemovingFileSystem
@@ -179,3 +181,30 @@ def test_what_an_earlier_run_left_goes_however_deep_it_is(tmp_path: Path) -> Non
     make(tmp_path, "s", days=31)
     assert go(tmp_path, older_than_s=DAY_S) == [None]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("new_files", [FaultyFiles, without_unnamed_files])
+def test_a_lock_that_tells_of_others_is_never_seen_empty(
+    tmp_path: Path, new_files: Callable[[], FaultyFiles]
+) -> None:
+    """A process that dies at any of its calls leaves no lock that says nothing."""
+    theirs = tmp_path / "s" / "tool-results" / "toolu_1.txt"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("x")
+    lock_path = tmp_path / "s" / "session.lock"
+    seen: set[bytes | None] = set()
+
+    def look() -> None:
+        seen.add(lock_path.read_bytes() if lock_path.exists() else None)
+
+    files = new_files()
+    for method in ("write", "sync", "link", "link_unnamed", "sync_directory", "lock"):
+        files.before(method, look)
+    lock = SessionLock(tmp_path, "s", files=files.files)
+    lock.take(create=False)
+    assert lock.is_held
+    assert seen == {None, b"tool-results was here before\n"}
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
+        "session.lock",
+        "tool-results",
+    ]
