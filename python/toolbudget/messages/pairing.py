@@ -174,7 +174,7 @@ def _stray_result(result: Block) -> list[Block]:
 
 
 def _standing_alone(part: object) -> Block:
-    if isinstance(part, dict) and part.get("type") in _KINDS_OF_ITS_OWN:
+    if isinstance(part, dict) and text_field(part, "type") in _KINDS_OF_ITS_OWN:
         return part
     try:
         text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -146,7 +146,7 @@ def pieces_of_json(value: object, before: str = "") -> Iterator[Piece]:
 
     def without_media(value: object) -> object:
         if isinstance(value, Mapping):
-            if value.get("type") in _MEDIA:
+            if text_field(value, "type") in _MEDIA:
                 media.append(value)
                 return None
             return {str(key): without_media(item) for key, item in value.items()}

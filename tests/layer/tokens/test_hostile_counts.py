@@ -7,11 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from tests.layer.messages.conversations import conversations
+from tests.strategies import mutated
 from toolbudget import ConfigError, ContextWindow, acount_tokens, count_tokens
 from toolbudget.tokens import (
     ContextMeter,
     bytes_per_token_for_file_type,
+    read_window_count,
     rough_token_count_estimation,
     rough_token_count_estimation_for_messages,
     rough_token_count_for_chars,
@@ -102,3 +106,12 @@ def test_content_that_changes_meanwhile_is_not_kept_under_the_old_one() -> None:
         return [(count.tokens, count.from_cache) for count in counts]
 
     assert asyncio.run(run()) == [(2, False), (2, True)]
+
+
+@given(messages=mutated(conversations()))
+def test_function_and_meter_agree_whatever_stands_where(messages: list[Any]) -> None:
+    """B11: no value at any place ends a count, and both read it alike."""
+    meter = ContextMeter()
+    for end, message in enumerate(messages, start=1):
+        meter.add(message)
+        assert meter.count == read_window_count(messages[:end])
