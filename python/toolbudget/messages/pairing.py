@@ -178,7 +178,8 @@ def _standing_alone(part: object) -> Block:
         return part
     try:
         text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=str)
-    except RecursionError as error:
-        problem = "a part of a result without its call is nested too deeply to be sent"
+    except (TypeError, ValueError, RecursionError) as error:
+        why = "is nested too deeply" if isinstance(error, RecursionError) else "is no JSON"
+        problem = f"a part of a result without its call {why} and cannot be sent"
         raise InvalidMessageError(f"{problem}: {shown(part)}") from error
     return {"type": "text", "text": text}

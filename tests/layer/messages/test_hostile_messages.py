@@ -258,6 +258,13 @@ def test_a_kind_that_is_no_text_is_of_no_kind(kind: object) -> None:
     assert json.dumps(block, separators=(",", ":")) in normal(stray)[0]["content"][1]["text"]
 
 
+@pytest.mark.parametrize("odd", [10**5_000, {("a", "b"): 1}], ids=["huge", "tuple as key"])
+def test_a_stray_part_that_is_no_json_is_refused(odd: object) -> None:
+    """B11: what can stand in no request is our error, with its value."""
+    with pytest.raises(InvalidMessageError, match="a result without its call"):
+        normal(msg(text("hi")), msg(res("t", [{"type": "x", "value": odd}])))
+
+
 def _to_params(messages: list[Any]) -> None:
     for message in messages:
         for to_param in (user_message_to_message_param, assistant_message_to_message_param):

@@ -52,6 +52,14 @@ def test_results_that_are_nested_without_end_count_something() -> None:
         deep = content[0] if isinstance(content, list) and content else {}
 
 
+@pytest.mark.parametrize("number", [10**5_000, -(10**5_000)], ids=["huge", "negative"])
+def test_a_number_that_is_too_long_to_print_hides_no_text(number: int) -> None:
+    """T2: the text beside it counts, and the number by about its length."""
+    given = {"number": number, "text": "x" * 40_000}
+    message = {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": given}]}
+    assert 11_000 < rough_token_count_estimation_for_messages([message]) < 11_500
+
+
 @pytest.mark.parametrize("value", [10**400, Fraction(10**400)], ids=["int", "fraction"])
 def test_a_number_beyond_every_float_is_named(value: Any) -> None:  # noqa: ANN401
     """T6, T5: a clear error instead of an ``OverflowError``."""
