@@ -16,7 +16,7 @@ from tests.core.harness import canonical
 from tests.layer.messages.api_rules import refusals
 from tests.layer.messages.conversations import conversations
 from tests.strategies import mutated
-from toolbudget import InvalidMessageError
+from toolbudget import InvalidMessageError, PrefixGuard
 from toolbudget.messages import (
     add_cache_breakpoint,
     assistant_message_to_message_param,
@@ -31,6 +31,7 @@ from toolbudget.messages import (
     split_chains,
     user_message_to_message_param,
 )
+from toolbudget.tokens import token_count_with_estimation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,6 +264,31 @@ def test_a_stray_part_that_is_no_json_is_refused(odd: object) -> None:
     """B11: what can stand in no request is our error, with its value."""
     with pytest.raises(InvalidMessageError, match="a result without its call"):
         normal(msg(text("hi")), msg(res("t", [{"type": "x", "value": odd}])))
+
+
+class Ambiguous:
+    """Like an array: what it equals is no single answer."""
+
+    def __eq__(self, other: object) -> Any:  # noqa: ANN401
+        """Give what has no truth."""
+        return self
+
+    def __bool__(self) -> bool:
+        """Fail."""
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_a_value_that_compares_in_its_own_way_passes() -> None:
+    """B11: a host's array in a block, or in the place of its kind, ends nothing."""
+    odd = {"type": Ambiguous(), "text": "a"}
+    twice = answer({**call("t", "Bash"), "input": Ambiguous()}, message_id="m")
+    request = normal(msg(text("hi")), twice, twice, msg(odd, res("t", "one")))
+    assert [len(message["content"]) for message in request] == [1, 2, 2]
+    record = {"type": Ambiguous(), "message": msg(text("hi"))}
+    assert token_count_with_estimation([record, msg(text("hi"))]) > 0
+    assert PrefixGuard().check([record, msg(odd)]).kind == "first"
 
 
 def _to_params(messages: list[Any]) -> None:
