@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.strategies.bodies import bodies, broken_bodies, json_lists
 from tests.strategies.messages import message_lists
+from tests.strategies.mutations import mutated
 from tests.strategies.shapes import SdkObject, Text, odd_values
 from tests.strategies.texts import any_text, hostile_text, result_text
 
@@ -16,6 +17,7 @@ __all__ = [
     "hostile_text",
     "json_lists",
     "message_lists",
+    "mutated",
     "odd_values",
     "result_text",
 ]

@@ -48,9 +48,11 @@ def odd_values() -> st.SearchStrategy[object]:
             True,
             0,
             -1,
+            -0.0,
             10**400,
             math.nan,
             math.inf,
+            -math.inf,
             b"bytes",
             {},
             {"type": "text", "text": "a mapping, not a list"},
@@ -59,10 +61,18 @@ def odd_values() -> st.SearchStrategy[object]:
             [None],
             [7, "text"],
             [[{"type": "text", "text": "nested"}]],
+            # What has no hash, where a kind or an id was expected.
+            ["text"],
+            {"type": ["text"], "text": "of no kind"},
+            [{"type": {}, "text": "of no kind"}],
+            {"": {"type": ["string", "null"]}},
             _nested(60),
             SdkObject(type="text", text="an object"),
             "",
             " \x1c\x1f",
+            "\ud800",
+            "\x00",
+            Text("a subclass"),
         ]
     )
 

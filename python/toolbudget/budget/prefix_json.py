@@ -193,7 +193,7 @@ def _write(value: object) -> str:
         else:
             plain = as_plain(task.value)
             if not isinstance(plain, (dict, list, tuple)):
-                pieces.append(_ENCODER.encode(plain))
+                pieces.append(_scalar(plain))
                 continue
             is_object = isinstance(plain, dict)
             open_ids.add(id(task.value))
@@ -220,8 +220,16 @@ def _key(key: object) -> str:
     if isinstance(key, str):
         return str.__str__(key)
     if key is None or isinstance(key, (bool, int, float)):
-        return json.dumps(key)
+        return _scalar(key)
     return _shown(key)
+
+
+def _scalar(value: object) -> str:
+    """Write a value without members."""
+    try:
+        return _ENCODER.encode(value)
+    except ValueError:  # an int with more digits than the interpreter prints
+        return f"{value:#x}"
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=as_plain)

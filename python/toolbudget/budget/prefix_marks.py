@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import xxhash
 
 from toolbudget._core.pure.fingerprint import fingerprint
+from toolbudget._core.pure.shape import plain_text
 from toolbudget.budget.prefix_json import Path, as_plain, json_text, leaves
 
 if TYPE_CHECKING:
@@ -194,11 +195,15 @@ def items_of(messages: object) -> Iterable[object]:
 def sent_message(element: object) -> Part:
     """Take apart what is sent of one element: of a transcript record, the message in it."""
     plain = as_plain(element)
-    if isinstance(plain, dict) and plain.get("type") in ("user", "assistant", None):
+    if isinstance(plain, dict) and _may_wrap(plain.get("type")):
         inner = as_plain(plain.get("message"))
         if isinstance(inner, dict):
             return _take_apart(inner, ("message",))
     return _take_apart(plain, ())
+
+
+def _may_wrap(kind: object) -> bool:
+    return kind is None or plain_text(kind) in ("user", "assistant")
 
 
 def as_parameter(value: object) -> Part:

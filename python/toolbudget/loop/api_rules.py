@@ -60,7 +60,7 @@ def _order_problems(spoken: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _is_paused(message: Mapping[str, Any]) -> bool:
     """Tell whether the provider ran a tool of its own in an answer, and may go on with it."""
-    kinds = {block.get("type") for block in _blocks(message)}
+    kinds = {text_field(block, "type") for block in _blocks(message)}
     return "tool_use" not in kinds and not kinds.isdisjoint(PROVIDER_CALLS)
 
 

@@ -141,7 +141,7 @@ class Conversation:
         return [
             _plain(record)
             for record in transcript.messages()
-            if record.get("agentId") == agent_id and record.get("sessionId") in {None, session_id}
+            if record.get("agentId") == agent_id and record.get("sessionId") in (None, session_id)
         ]
 
     def _adopted(self, message: object, index: int) -> Record:

@@ -71,13 +71,14 @@ class ModelResponse:
     @property
     def text(self) -> str:
         """The texts of its blocks, a line break between two."""
-        texts = [text_field(block, "text") for block in self.content if block["type"] == "text"]
+        parts = [block for block in self.content if text_field(block, "type") == "text"]
+        texts = [text_field(part, "text") for part in parts]
         return "\n".join(text for text in texts if text)
 
     @property
     def calls(self) -> list[Block]:
         """Its calls of tools of the host."""
-        return [block for block in self.content if block.get("type") == "tool_use"]
+        return [block for block in self.content if text_field(block, "type") == "tool_use"]
 
 
 ModelReply: TypeAlias = ModelResponse | Mapping[str, Any] | object

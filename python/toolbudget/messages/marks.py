@@ -87,7 +87,7 @@ def _marked(content: object) -> Iterator[Block]:
     for block in content if isinstance(content, list) else ():
         if not isinstance(block, dict):
             continue
-        kind = block.get("type")
+        kind = text_field(block, "type")
         if kind in _HOLDERS:
             yield from _marked(block.get("content"))
         elif kind == "document":

@@ -76,7 +76,7 @@ def pair(calls: Iterable[Block], blocks: Iterable[Block]) -> Paired:
     paired = Paired([], [])
     answered: set[str] = set()
     for block in blocks:
-        if block.get("type") != "tool_result":
+        if text_field(block, "type") != "tool_result":
             paired.others.append(block)
             continue
         tool_use_id = text_field(block, "tool_use_id")
@@ -111,8 +111,8 @@ def without_repeated_calls(answer: Iterable[Block]) -> list[Block]:
 
 def _is_same(first: Block, second: Block) -> bool:
     try:
-        return first == second
-    except RecursionError:  # nested too deeply to be compared
+        return bool(first == second)
+    except Exception:  # noqa: BLE001 - nested too deeply, or a host's own values: not comparable
         return False
 
 
@@ -121,7 +121,7 @@ def _call_ids(blocks: Iterable[Block]) -> list[str]:
 
 
 def _call_id(block: Block) -> str | None:
-    return text_field(block, "id") if block.get("type") == "tool_use" else None
+    return text_field(block, "id") if text_field(block, "type") == "tool_use" else None
 
 
 def _missing_result(call: Block, tool_use_id: str) -> Block:
@@ -174,11 +174,12 @@ def _stray_result(result: Block) -> list[Block]:
 
 
 def _standing_alone(part: object) -> Block:
-    if isinstance(part, dict) and part.get("type") in _KINDS_OF_ITS_OWN:
+    if isinstance(part, dict) and text_field(part, "type") in _KINDS_OF_ITS_OWN:
         return part
     try:
         text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=str)
-    except RecursionError as error:
-        problem = "a part of a result without its call is nested too deeply to be sent"
+    except (TypeError, ValueError, RecursionError) as error:
+        why = "is nested too deeply" if isinstance(error, RecursionError) else "is no JSON"
+        problem = f"a part of a result without its call {why} and cannot be sent"
         raise InvalidMessageError(f"{problem}: {shown(part)}") from error
     return {"type": "text", "text": text}

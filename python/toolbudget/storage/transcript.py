@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Transcript"]
 
-_MESSAGE_TYPES: Final = frozenset({"user", "assistant"})
+# No set: what another program wrote there may be a list, which has no hash.
+_MESSAGE_TYPES: Final = ("user", "assistant")
 
 
 class Transcript:

@@ -150,8 +150,8 @@ def _read_quickly(record: dict[str, object]) -> Entry | None:
     inner = record.get("message")
     if type(inner) is not dict or record.get("isSidechain") is True or "agentId" in record:
         return None
-    role = inner.get("role")
-    if role != record.get("type") or type(role) is not str:
+    role, kind = inner.get("role"), record.get("type")
+    if type(role) is not str or type(kind) is not str or role != kind:
         return None
     if role == "user":
         return Entry(MAIN_CHAIN, "user", inner.get("content"))

@@ -117,7 +117,7 @@ def bytes_per_token_for_file_type(extension: str) -> int:
 
 def _checked_text(text: object) -> str:
     if isinstance(text, str):
-        return text
+        return str.__str__(text)  # methods of a subclass take no part
     raise config_error("text", "a str", text)
 
 

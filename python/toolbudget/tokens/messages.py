@@ -37,6 +37,8 @@ _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _RESULT: Final = "tool_result"
 # No provider nests results; what stands deeper than this has been made to end the reader.
 _MAX_DEPTH: Final = 50
+# Longer numbers the interpreter may refuse to print as decimals, whatever limit it was given.
+_MAX_PRINTED_BITS: Final = 2_048
 # Blocks of which one field is what the model reads.
 _TEXT_FIELDS: Final = {
     "text": "text",
@@ -146,12 +148,14 @@ def pieces_of_json(value: object, before: str = "") -> Iterator[Piece]:
 
     def without_media(value: object) -> object:
         if isinstance(value, Mapping):
-            if value.get("type") in _MEDIA:
+            if text_field(value, "type") in _MEDIA:
                 media.append(value)
                 return None
             return {str(key): without_media(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [without_media(item) for item in value]
+        if isinstance(value, int) and value.bit_length() > _MAX_PRINTED_BITS:
+            return f"{value:#x}"
         if value is None or isinstance(value, (str, int, float)):
             return value
         return without_media(_fields_of(value))

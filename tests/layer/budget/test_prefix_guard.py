@@ -321,6 +321,19 @@ def test_depth_hides_nothing() -> None:
     assert find([user(deep(5_000, "x"))], [user(deep(5_000, "y"))]).kind == "changed"
 
 
+@pytest.mark.parametrize("huge", [10**5_000, -(10**5_000)], ids=["huge", "negative"])
+def test_a_number_of_any_length_hides_nothing(huge: int) -> None:
+    """A change of it or beside it is found, also where it is a key, and on its own it is none."""
+    for before, now in [
+        ({"n": huge, "a": "x"}, {"n": huge, "a": "y"}),
+        ({"n": huge}, {"n": huge + 1}),
+        ({huge: "x"}, {huge: "y"}),
+        ({huge: "x"}, {huge + 1: "x"}),
+    ]:
+        assert find([user(before)], [user(now)]).kind == "changed"
+        assert find([user(before)], [user(before)]).kind == "extended"
+
+
 LISTS = message_lists() | odd_values().map(lambda odd: odd if is_list(odd) else [odd])
 
 

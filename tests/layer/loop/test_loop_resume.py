@@ -264,6 +264,18 @@ def test_an_adopted_conversation_may_be_plain_messages() -> None:
         AgentLoop(model, messages=[history[0], {"role": "system", "content": "x"}]).run("Go.")
 
 
+@pytest.mark.parametrize("owner", [[], {}, ["s"], 7], ids=repr)
+def test_a_record_without_a_clear_owner_is_nobodys(tmp_path: Path, owner: object) -> None:
+    """Whatever stands in the place of the session's id, the conversation goes on."""
+    with Session.open(tmp_path, "s", durability="process") as session:
+        assert session.transcript is not None
+        message = {"role": "user", "content": "theirs"}
+        session.transcript.append({"type": "user", "sessionId": owner, "message": message})
+        loop = AgentLoop(ScriptedModel(["Done."]), session=session)
+        loop.run("Go.")
+        assert len(loop.messages) == 2
+
+
 def test_an_ephemeral_session_keeps_no_messages(tmp_path: Path) -> None:
     """Its conversation lives as long as the loop."""
     with Session.open(tmp_path, "s", ephemeral=True) as session:

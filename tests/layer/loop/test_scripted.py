@@ -186,3 +186,14 @@ def test_the_loop_keeps_the_rules_by_itself() -> None:
     """A script that calls the same id in every turn still makes requests that are accepted."""
     model = ScriptedModel([*[[call("call_0", "missing")]] * 3, "Done."])
     assert AgentLoop(model).run("Go.").text == "Done."
+
+
+@pytest.mark.parametrize("block", [{}, {"text": "a"}, {"type": []}, {"type": {"a": 1}}], ids=repr)
+def test_a_block_without_a_kind_is_of_none(block: dict[str, Any]) -> None:
+    """What a model gave back is neither a text nor a call, and the roles are still told."""
+    response = ModelResponse([block, {"type": "text", "text": "Done."}, call("t1")])
+    assert (response.text, response.calls) == ("Done.", [call("t1")])
+    assert refusals([USER, {"role": "assistant", "content": [block]}]) == [
+        "message 1: the user speaks last"
+    ]
+    assert ask(ScriptedModel([[block]])).content == [block]

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+import copy
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import answer, call, msg, res
+from tests.core.harness import canonical
 from tests.layer.messages.api_rules import refusals
 from tests.layer.messages.conversations import conversations
-from toolbudget import InvalidMessageError
+from tests.strategies import mutated
+from toolbudget import InvalidMessageError, PrefixGuard
 from toolbudget.messages import (
     add_cache_breakpoint,
     assistant_message_to_message_param,
     create_assistant_message,
     create_user_message,
+    held_back_content,
+    is_tool_use_request_message,
+    is_tool_use_result_message,
+    normalize_messages,
     normalize_messages_for_api,
+    reorder_messages_in_ui,
+    split_chains,
     user_message_to_message_param,
 )
+from toolbudget.tokens import token_count_with_estimation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MARK: Final = {"type": "ephemeral"}
 HOUR: Final = {"type": "ephemeral", "ttl": "1h"}
@@ -224,3 +239,88 @@ def test_a_usage_is_a_copy_of_what_the_host_holds() -> None:
     assert made["message"]["usage"] == {"cache_creation": {"a": 1}}
     with pytest.raises(InvalidMessageError, match=r"usage .*: 'abc'"):
         create_assistant_message("x", usage="abc")
+
+
+KINDS_WITHOUT_HASH: Final[tuple[object, ...]] = (["text"], {}, [{"type": "text"}])
+
+
+@pytest.mark.parametrize("kind", KINDS_WITHOUT_HASH, ids=repr)
+def test_a_kind_that_is_no_text_is_of_no_kind(kind: object) -> None:
+    """B11: a block of such a kind passes through, wherever it stands."""
+    block = {"type": kind, "text": "a"}
+    asked, stray = msg(text("hi"), block), msg(res("t", [block]))
+    param: Any = user_message_to_message_param(asked, add_cache=True, enable_prompt_caching=True)
+    assert param == msg(text("hi"), {**block, "cache_control": MARK})
+    assert assistant_message_to_message_param(answer(block), enable_prompt_caching=True) == answer(
+        block
+    )
+    assert add_cache_breakpoint([asked]) == [param]
+    assert normal(asked) == [asked]
+    assert json.dumps(block, separators=(",", ":")) in normal(stray)[0]["content"][1]["text"]
+
+
+@pytest.mark.parametrize("odd", [10**5_000, {("a", "b"): 1}], ids=["huge", "tuple as key"])
+def test_a_stray_part_that_is_no_json_is_refused(odd: object) -> None:
+    """B11: what can stand in no request is our error, with its value."""
+    with pytest.raises(InvalidMessageError, match="a result without its call"):
+        normal(msg(text("hi")), msg(res("t", [{"type": "x", "value": odd}])))
+
+
+class Ambiguous:
+    """Like an array: what it equals is no single answer."""
+
+    def __eq__(self, other: object) -> Any:  # noqa: ANN401
+        """Give what has no truth."""
+        return self
+
+    def __bool__(self) -> bool:
+        """Fail."""
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_a_value_that_compares_in_its_own_way_passes() -> None:
+    """B11: a host's array in a block, or in the place of its kind, ends nothing."""
+    odd = {"type": Ambiguous(), "text": "a"}
+    twice = answer({**call("t", "Bash"), "input": Ambiguous()}, message_id="m")
+    request = normal(msg(text("hi")), twice, twice, msg(odd, res("t", "one")))
+    assert [len(message["content"]) for message in request] == [1, 2, 2]
+    record = {"type": Ambiguous(), "message": msg(text("hi"))}
+    assert token_count_with_estimation([record, msg(text("hi"))]) > 0
+    assert PrefixGuard().check([record, msg(odd)]).kind == "first"
+
+
+def _to_params(messages: list[Any]) -> None:
+    for message in messages:
+        for to_param in (user_message_to_message_param, assistant_message_to_message_param):
+            with suppress(InvalidMessageError):
+                to_param(message, add_cache=True, enable_prompt_caching=True)
+
+
+def _ask_guards(messages: list[Any]) -> None:
+    for message in messages:
+        is_tool_use_request_message(message)
+        is_tool_use_result_message(message)
+
+
+OF_MESSAGES: Final[tuple[Callable[[list[Any]], object], ...]] = (
+    normalize_messages_for_api,
+    held_back_content,
+    normalize_messages,
+    reorder_messages_in_ui,
+    split_chains,
+    add_cache_breakpoint,
+    _to_params,
+    _ask_guards,
+)
+
+
+@given(conversation=mutated(conversations()))
+def test_whatever_stands_where_is_taken_or_refused(conversation: list[Any]) -> None:
+    """B11, F4: no value at any place raises anything but our own error, or is changed."""
+    before = copy.deepcopy(conversation)
+    for function in OF_MESSAGES:
+        with suppress(InvalidMessageError):
+            function(conversation)
+    assert canonical(conversation) == canonical(before)

@@ -164,6 +164,14 @@ class TestReading:
         assert list(transcript.messages()) == [json.loads(MESSAGE), ASSISTANT]
         assert transcript.skipped == 0
 
+    @pytest.mark.parametrize("kind", [b"[]", b'["user"]', b"{}", b"null", b"1", b'"User"'])
+    def test_a_line_of_any_other_kind_is_passed_over(self, path: Path, kind: bytes) -> None:
+        """B11: what has no hash ends no reading either."""
+        path.write_bytes(b'{"type":%b}\n' % kind + MESSAGE)
+        transcript = Transcript(path)
+        assert list(transcript.messages()) == [json.loads(MESSAGE)]
+        assert transcript.skipped == 0
+
     @pytest.mark.parametrize("first", [header_line("s1"), MESSAGE])
     def test_records_are_those_that_can_be_trusted(self, path: Path, first: bytes) -> None:
         """Verified records of ours and records of other programs, in both kinds of file."""

@@ -7,11 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from tests.layer.messages.conversations import conversations
+from tests.strategies import mutated
 from toolbudget import ConfigError, ContextWindow, acount_tokens, count_tokens
 from toolbudget.tokens import (
     ContextMeter,
     bytes_per_token_for_file_type,
+    read_window_count,
     rough_token_count_estimation,
     rough_token_count_estimation_for_messages,
     rough_token_count_for_chars,
@@ -46,6 +50,14 @@ def test_results_that_are_nested_without_end_count_something() -> None:
     while deep:  # so deep a dict cannot be freed at once
         content = deep.pop("content", [])
         deep = content[0] if isinstance(content, list) and content else {}
+
+
+@pytest.mark.parametrize("number", [10**5_000, -(10**5_000)], ids=["huge", "negative"])
+def test_a_number_that_is_too_long_to_print_hides_no_text(number: int) -> None:
+    """T2: the text beside it counts, and the number by about its length."""
+    given = {"number": number, "text": "x" * 40_000}
+    message = {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": given}]}
+    assert 11_000 < rough_token_count_estimation_for_messages([message]) < 11_500
 
 
 @pytest.mark.parametrize("value", [10**400, Fraction(10**400)], ids=["int", "fraction"])
@@ -102,3 +114,12 @@ def test_content_that_changes_meanwhile_is_not_kept_under_the_old_one() -> None:
         return [(count.tokens, count.from_cache) for count in counts]
 
     assert asyncio.run(run()) == [(2, False), (2, True)]
+
+
+@given(messages=mutated(conversations()))
+def test_function_and_meter_agree_whatever_stands_where(messages: list[Any]) -> None:
+    """B11: no value at any place ends a count, and both read it alike."""
+    meter = ContextMeter()
+    for end, message in enumerate(messages, start=1):
+        meter.add(message)
+        assert meter.count == read_window_count(messages[:end])

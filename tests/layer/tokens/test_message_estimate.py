@@ -5,9 +5,11 @@ from collections import UserDict
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from tests.strategies import SdkObject, message_lists
+from tests.layer.messages.conversations import conversations
+from tests.strategies import SdkObject, message_lists, mutated, odd_values
 from toolbudget.errors import InvalidMessageError
 from toolbudget.tokens import (
     estimate_tokens,
@@ -97,7 +99,18 @@ def test_no_sequence_is_refused() -> None:
         estimate_tokens_for_messages([7])
 
 
-@given(message_lists())
+@given(kind=odd_values(), where=st.sampled_from(["input", "content"]))
+@example(kind=["string", "null"], where="input")  # a JSON schema says so
+def test_a_kind_of_any_value_hides_no_text(kind: object, where: str) -> None:
+    """T2: what is no media counts by its text, whatever its type is."""
+    value = {"properties": {"name": {"type": kind, "description": "x" * 40_000}}}
+    block: dict[str, Any] = {"type": "tool_use", "name": "x", "input": value}
+    if where == "content":
+        block = {"type": "tool_result", "content": [value]}
+    assert 10_000 <= rough(block) < 10_500
+
+
+@given(message_lists() | mutated(conversations()))
 def test_odd_shapes_pass(messages: list[object]) -> None:
     """Odd but legal content never raises."""
     assert rough_token_count_estimation_for_messages(messages) >= 0

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import Text
 from toolbudget.errors import ConfigError
 from toolbudget.tokens import (
     bytes_per_token_for_file_type,
@@ -40,6 +41,13 @@ def test_other_ratios(count_chars: int, bytes_per_token: float, expected: int) -
 def test_characters_are_code_points(text: str) -> None:
     """Neither bytes nor what looks like one character is counted."""
     assert rough_token_count_estimation(text) == 2
+
+
+def test_a_subclass_counts_by_the_characters_it_holds() -> None:
+    """B11: a str subclass is a str, whatever its own methods say."""
+    text = Text("x" * 400)
+    assert len(text) == 3
+    assert rough_token_count_estimation(text) == 100
 
 
 def test_no_float_error_in_large_counts() -> None:
