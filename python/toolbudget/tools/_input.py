@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError, ToolInputError
-from toolbudget.limits.display import shown
 
 __all__ = ["Kind", "Parameter", "check_input", "schema_of"]
 
