@@ -130,7 +130,10 @@ def _plain(kind: Kind, value: object) -> str | float | bool | None:
         return str.__str__(value) if isinstance(value, str) else None
     if kind == "boolean":
         return value if isinstance(value, bool) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # Every integer is finite, also one beyond every float.
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     if kind == "number":
         return value
