@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolbudget._display import shown
 from toolbudget._mutex import Mutex
 from toolbudget.budget.events import tell
 from toolbudget.budget.prefix_compare import (
@@ -32,7 +33,6 @@ from toolbudget.budget.prefix_marks import (
 )
 from toolbudget.budget.report import Event
 from toolbudget.errors import InvalidMessageError
-from toolbudget.limits.display import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolbudget import _core as core
+from toolbudget._display import shown as shown_value
 from toolbudget.budget.outlines import outline_for
 from toolbudget.errors import ConfigError
 from toolbudget.limits import PREVIEW_SIZE_BYTES
-from toolbudget.limits.display import shown as shown_value
 from toolbudget.limits.environment import PREVIEW_STYLES
 from toolbudget.limits.validation import choice
 from toolbudget.storage._paths import refuse_unshowable

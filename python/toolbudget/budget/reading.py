@@ -6,9 +6,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolbudget._display import shown
 from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolError, ToolInputError
-from toolbudget.limits.display import shown
 from toolbudget.storage._numbers import check_whole_number
 from toolbudget.storage._session_files import STORED_NAME
 from toolbudget.storage.page_note import page_with_note

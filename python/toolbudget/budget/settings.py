@@ -7,11 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from toolbudget._display import shown
 from toolbudget.budget.history import HISTORY_MODES
 from toolbudget.budget.outlines import outline_for
 from toolbudget.errors import ConfigError, InvalidMessageError
 from toolbudget.limits import Limits
-from toolbudget.limits.display import shown
 from toolbudget.limits.validation import choice
 from toolbudget.storage.json_lines import survives_json
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import orjson
 
-from toolbudget._core.pure.json.numbers import exact_fraction, exact_integer
+from toolbudget._core.pure.json.numbers import Inexact, exact_fraction, exact_integer
 from toolbudget._core.pure.shape import field, is_mapping, text_field
 from toolbudget.budget.storing import is_json_content
 
@@ -29,8 +30,21 @@ def decode(data: bytes) -> object:
     try:
         return _decode_exactly(data)
     except RecursionError:
-        # What is nested too deeply to be decoded so is too deep to be stored as JSON, too.
+        # It may yet be stored: since Python 3.12 decoding and encoding end at depths of their own.
+        _doubt_fractions(value)
         return value
+
+
+def _doubt_fractions(value: object) -> None:
+    """Let no number stand that may have been rounded; whole ones were not, or are fractions now."""
+    pending = [value]
+    while pending:
+        parent: Any = pending.pop()
+        for key, child in list(parent.items() if isinstance(parent, dict) else enumerate(parent)):
+            if isinstance(child, float):
+                parent[key] = Inexact()
+            elif isinstance(child, (dict, list)):
+                pending.append(child)
 
 
 def _decode_quickly(data: bytes) -> object:

@@ -13,9 +13,9 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError
 from toolbudget.limits.defaults import Unit
-from toolbudget.limits.display import shown
 from toolbudget.limits.environment import PREVIEW_STYLES
 from toolbudget.limits.validation import (
     choice,

@@ -10,6 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - so that the fields' types c
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypeAlias, TypedDict, Unpack, get_args
 
+from toolbudget._display import shown
 from toolbudget.limits.defaults import (
     DEFAULT_MESSAGE_LIMIT,
     DEFAULT_RESULT_LIMIT,
@@ -18,7 +19,6 @@ from toolbudget.limits.defaults import (
     Unit,
     built_in_declared_limit,
 )
-from toolbudget.limits.display import shown
 from toolbudget.limits.environment import PREVIEW_STYLES, PreviewStyle, limits_from_environment
 from toolbudget.limits.overrides import OverrideProvider, OverrideReader, Overrides
 from toolbudget.limits.tool_limits import NO_TOOL_LIMITS, ToolLimits

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolbudget.limits.display import shown
+from toolbudget._display import shown
 from toolbudget.limits.tool_limits import NO_TOOL_LIMITS, ToolLimits
 from toolbudget.limits.validation import ARGUMENT, config_error
 

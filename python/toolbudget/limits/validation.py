@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Final, TypeVar
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError
 from toolbudget.limits.defaults import READER_HINT_MAX_CHARS
-from toolbudget.limits.display import shown
 
 __all__ = [
     "ARGUMENT",

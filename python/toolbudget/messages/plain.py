@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import reprlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolbudget._core.pure.shape import field, is_mapping, plain_text, text_field
+from toolbudget._display import shown as shown_value
 from toolbudget.errors import InvalidMessageError
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ __all__ = ["Block", "clone", "content_blocks", "detached", "is_empty_text", "sho
 
 Block: TypeAlias = dict[str, Any]
 
+# A message has many texts, and an error is to name it, not to hold it.
+_MAX_SHOWN_CHARS: Final = 30
 _IMMUTABLE = frozenset({str, int, float, bool, bytes, type(None)})
 
 
@@ -92,10 +94,7 @@ def is_empty_text(block: object) -> bool:
 
 def shown(value: object) -> str:
     """Show the start of a value in an error."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # an int with more digits than the interpreter prints
-        return f"<{type(value).__name__}>"
+    return shown_value(value, _MAX_SHOWN_CHARS)
 
 
 def _opened(item: object) -> object:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from toolbudget._display import shown
 from toolbudget.errors import ToolInputError
-from toolbudget.limits.display import shown
 
 __all__ = ["check_whole_number"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import reprlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+from toolbudget._display import shown
 from toolbudget.errors import StoreError, StoreQuotaError
 
 if TYPE_CHECKING:
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from toolbudget.storage.encoding import Content
 
 __all__ = ["Placed", "ResultStore", "ResultStream", "StoredResult", "StreamingStore", "store_error"]
-
-# An id may be megabytes long.
-_ID_FORM: Final = reprlib.Repr()
-_ID_FORM.maxstring = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +138,7 @@ class StreamingStore(ResultStore, Protocol):
 
 def store_error(cause: Exception, tool_use_id: str, place: Path) -> StoreError:
     """Return the error that tells a user which result could not be stored where, and why."""
-    what = f"cannot store result {_ID_FORM.repr(tool_use_id)} in {str(place)!r}"
+    what = f"cannot store result {shown(tool_use_id)} in {str(place)!r}"
     if isinstance(cause, OSError) and cause.errno is not None:
         kind = StoreQuotaError if isinstance(cause, StoreQuotaError) else StoreError
         error = kind(cause.errno, f"{what}: {cause.strerror or os.strerror(cause.errno)}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolbudget import _core as core
+from toolbudget._display import shown
 from toolbudget.errors import ToolError, ToolInputError
-from toolbudget.limits.display import shown
 
 if TYPE_CHECKING:
     import os

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolbudget.limits.display import shown
+from toolbudget._display import shown
 from toolbudget.storage.text_encoding import sendable
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from toolbudget._display import shown
 from toolbudget.errors import ToolInputError
 from toolbudget.storage._numbers import check_whole_number
 
@@ -22,6 +23,7 @@ MAX_PAGE_CHARS: Final = 50_000
 """What a reader shows at once unless it is told otherwise: as much as one result may have (L1)."""
 
 _CHUNK_BYTES: Final = 1 << 18
+_LAST_OFFSET_BYTES: Final = (1 << 63) - 1
 _MAX_CHARACTER_BYTES: Final = 4
 
 
@@ -103,13 +105,16 @@ def read_page(
     begin, found = _find_line(source, first)
     if found < first or (first > 1 and not source.read(begin, 1)):
         last = found - 1 if _ends_a_line(source, begin) else found
-        raise ToolInputError(f"start_line is past the last line, {last}: {first}")
+        raise ToolInputError(f"start_line is past the last line, {last}: {shown(first)}")
     return _page_by_lines(source, begin, first, end_line, max_chars)
 
 
 def _page_by_bytes(source: TextSource, start_byte: int, max_chars: int) -> TextPage:
-    if start_byte > 0 and not source.read(start_byte, 1):
-        raise ToolInputError(f"start_byte is past the end, {source.size_bytes}: {start_byte}")
+    # Where no file reaches, none can be asked.
+    if start_byte > _LAST_OFFSET_BYTES or (start_byte > 0 and not source.read(start_byte, 1)):
+        raise ToolInputError(
+            f"start_byte is past the end, {source.size_bytes}: {shown(start_byte)}"
+        )
     begin = _align(source, start_byte)
     text, end, is_all = _take(source, begin, max_chars, None)
     return _page(source, text, begin, end, next_start_byte=None if is_all else end)
@@ -289,6 +294,9 @@ def _check_range(
         if value is not None:
             check_whole_number(name, value, minimum=minimum)
     if start_byte is not None and (start_line is not None or end_line is not None):
-        raise ToolInputError(f"start_byte goes without start_line and end_line: {start_byte}")
+        raise ToolInputError(
+            f"start_byte goes without start_line and end_line: {shown(start_byte)}"
+        )
     if end_line is not None and end_line < (start_line or 1):
-        raise ToolInputError(f"end_line is before start_line, {start_line or 1}: {end_line}")
+        first = shown(start_line or 1)
+        raise ToolInputError(f"end_line is before start_line, {first}: {shown(end_line)}")

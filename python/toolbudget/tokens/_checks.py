@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-import reprlib
 from fractions import Fraction
 from numbers import Real
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError
 
 __all__ = ["config_error", "share", "whole_number"]
@@ -37,8 +37,4 @@ def share(value: object, field: str) -> Fraction:
 
 def config_error(field: str, requirement: str, value: object) -> ConfigError:
     """Build the error for a value that does not meet a requirement."""
-    try:
-        shown = reprlib.repr(value)
-    except ValueError:  # an int with more digits than the interpreter prints
-        shown = f"<{type(value).__name__}>"
-    return ConfigError(f"{field} (argument) must be {requirement}: {shown}")
+    return ConfigError(f"{field} (argument) must be {requirement}: {shown(value)}")

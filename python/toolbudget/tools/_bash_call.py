@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from toolbudget._display import shown
 from toolbudget.errors import (
     ConfigError,
     StoreError,
@@ -18,7 +19,6 @@ from toolbudget.errors import (
     ToolInputError,
     TranscriptError,
 )
-from toolbudget.limits.display import shown
 from toolbudget.limits.validation import positive_number, positive_whole_number
 from toolbudget.tools._bash_text import (
     Form,

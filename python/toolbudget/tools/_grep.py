@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from toolbudget._display import shown
 from toolbudget._threads import in_thread
-from toolbudget.limits.display import shown
 from toolbudget.storage.search import MAX_MATCHES, SearchHits, search_files
 from toolbudget.storage.search_note import hits_with_notes
 from toolbudget.storage.text_encoding import sendable

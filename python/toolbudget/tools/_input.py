@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError, ToolInputError
-from toolbudget.limits.display import shown
 
 __all__ = ["Kind", "Parameter", "check_input", "schema_of"]
 
@@ -130,7 +130,10 @@ def _plain(kind: Kind, value: object) -> str | float | bool | None:
         return str.__str__(value) if isinstance(value, str) else None
     if kind == "boolean":
         return value if isinstance(value, bool) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # Every integer is finite, also one beyond every float.
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     if kind == "number":
         return value

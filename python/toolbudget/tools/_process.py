@@ -10,6 +10,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -131,7 +132,8 @@ class _Running:
 
     def watch(self, command: Command, is_cancelled: Callable[[], bool]) -> Stop | None:
         """Read until the shell has ended and nobody holds its output, or until it is to stop."""
-        deadline_s = self._started_s + command.timeout_s
+        # An integer may be beyond every float.
+        deadline_s = self._started_s + min(command.timeout_s, sys.float_info.max)
         linger_end_s = float("inf")
         pause_s = _FIRST_PAUSE_S
         while True:

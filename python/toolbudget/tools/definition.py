@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, ParamSpec, TypeVar
 
+from toolbudget._display import shown
 from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolError, ToolInputError
-from toolbudget.limits.display import shown
 from toolbudget.tools._input import Parameter, check_input, schema_of
 
 if TYPE_CHECKING:

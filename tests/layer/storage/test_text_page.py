@@ -176,11 +176,15 @@ def test_a_text_that_shrinks_ends() -> None:
         ({"start_line": True}, "start_line must be a whole number: True"),
         ({"end_line": -1}, "end_line must be at least 1: -1"),
         ({"start_line": 3, "end_line": 2}, "end_line is before start_line, 3: 2"),
+        ({"start_line": 10**5_000, "end_line": 2}, "end_line is before start_line, <int>: 2"),
         ({"start_byte": -1}, "start_byte must be at least 0: -1"),
         ({"start_byte": 1, "start_line": 1}, "start_byte goes without start_line and end_line: 1"),
         ({"max_chars": 0}, "max_chars must be at least 1: 0"),
         ({"start_line": 10**30}, f"start_line is past the last line, 2: {10**30}"),
+        ({"start_line": 10**5_000}, "start_line is past the last line, 2: <int>"),
         ({"start_byte": 4}, "start_byte is past the end, 4: 4"),
+        ({"start_byte": 1 << 63}, f"start_byte is past the end, 4: {1 << 63}"),
+        ({"start_byte": 10**5_000}, "start_byte is past the end, 4: <int>"),
     ],
 )
 def test_refused_ranges(numbers: dict[str, int], complaint: str) -> None:

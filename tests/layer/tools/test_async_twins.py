@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -23,7 +24,7 @@ from toolbudget.tools import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
 TEXT: Final = "".join(f"line {number}\n" for number in range(1, 30_001))
@@ -40,17 +41,37 @@ def session(tmp_path: Path) -> Session:
     return session
 
 
+class HeldPool(ThreadPoolExecutor):
+    """A pool whose calls begin when they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401 - as the base
+        """Take a call."""
+
+        def held() -> Any:  # noqa: ANN401 - whatever the call gives
+            self.let_go.wait()
+            return function(*args, **kwargs)
+
+        return super().submit(held)
+
+
 def run_beside(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - whatever it gives
-    """Await a call beside something else, which must get its turns while the call runs."""
+    """Await a call whose threads stand still until others had many turns of the event loop."""
 
     async def both() -> Any:  # noqa: ANN401 - as above
+        pool = HeldPool()
+        asyncio.get_running_loop().set_default_executor(pool)
         task = asyncio.ensure_future(call)
-        turns = 0
-        while not task.done():
+        for _ in range(20):
             await asyncio.sleep(0)
-            turns += 1
-        assert turns > 1
-        return await task
+        is_held = not task.done()
+        pool.let_go.set()
+        outcome = await task
+        assert is_held
+        return outcome
 
     return asyncio.run(both())
 

@@ -246,10 +246,11 @@ def test_command_that_cannot_be_run_is_told(command: str, problem: str) -> None:
 
 @pytest.mark.parametrize("timeout_s", [0, -1, math.nan, True, "5", None])
 def test_timeout_that_cannot_be_used_is_told(timeout_s: float) -> None:
-    """A timeout is a positive number of seconds; infinite waits for ever."""
+    """A timeout is a positive number of seconds; one beyond every float waits for ever, too."""
     with pytest.raises(ToolInputError, match="timeout_s must be a positive number of seconds"):
         bash("true", timeout_s=timeout_s)
     assert bash("true", timeout_s=math.inf).exit_code == 0
+    assert bash("true", timeout_s=10**400).exit_code == 0
 
 
 def test_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:

@@ -64,6 +64,9 @@ def test_schemas() -> None:
     assert echo.to_openai(api="responses") == {"type": "function", **function}
 
 
+CUT = f"-1{96 * '0'}...{99 * '0'}"
+
+
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
@@ -76,6 +79,9 @@ def test_schemas() -> None:
         ({"path": "a", "start_line": 1.5}, "echo: start_line must be a whole number: 1.5"),
         ({"path": "a", "start_line": 0}, "echo: start_line must be at least 1: 0"),
         ({"path": "a", "start_line": 10}, "echo: start_line must be at most 9: 10"),
+        ({"path": "a", "start_line": -(10**400)}, f"echo: start_line must be at least 1: {CUT}"),
+        ({"path": "a", "timeout_s": -(10**400)}, f"echo: timeout_s must be at least 0.5: {CUT}"),
+        ({"path": "a", "start_line": 10**5_000}, "echo: start_line must be at most 9: <int>"),
         ({"path": "a", "timeout_s": float("nan")}, "echo: timeout_s must be a number: nan"),
         ({"path": "a", "is_raw": 1}, "echo: is_raw must be true or false: 1"),
         (

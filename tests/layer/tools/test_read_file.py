@@ -241,3 +241,12 @@ def test_a_log_that_is_written_meanwhile(file: Path) -> None:
     file.write_text("line\n")
     with pytest.raises(ToolInputError, match="past the last line, 1: 6"):
         read_file(file, 6)
+
+
+@pytest.mark.parametrize("start_byte", [1 << 63, 10**400])
+def test_a_position_beyond_every_file_is_told(tmp_path: Path, start_byte: int) -> None:
+    """The system takes no such position, but a model may write it."""
+    path = tmp_path / "file.txt"
+    path.write_text("line\n")
+    with pytest.raises(ToolInputError, match="start_byte is past the end, 5: "):
+        read_file(path, start_byte=start_byte)
