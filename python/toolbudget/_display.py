@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
 from typing import Final
 
-__all__ = ["shown"]
+__all__ = ["quoted_path", "shown"]
 
 _MAX_SHOWN_CHARS: Final = 200
+# PATH_MAX of Linux: a longer one is none, and any shorter one is wanted whole.
+_MAX_PATH_CHARS: Final = 4_096
 
 
 class _BoundedRepr(reprlib.Repr):
@@ -51,3 +54,9 @@ def shown(value: object, max_chars: int = _MAX_SHOWN_CHARS) -> str:
     if text.isprintable():
         return text
     return text.encode("unicode_escape").decode("ascii")
+
+
+def quoted_path(path: object) -> str:
+    """Give the same of a path, which is cut only where no file can have it."""
+    is_path = isinstance(path, str | os.PathLike)
+    return shown(path, _MAX_PATH_CHARS if is_path else _MAX_SHOWN_CHARS)

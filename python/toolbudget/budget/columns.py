@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolbudget import _core as core
+from toolbudget._display import shown
 from toolbudget.budget.read_only import ReadOnlyDict
 from toolbudget.budget.settings import exemption_of
 from toolbudget.budget.state import ContentReplacementState
@@ -165,7 +166,7 @@ def collect(
     """
     is_exempt = exemption_of(exempt_tools)
     if state is not None and not isinstance(state, ContentReplacementState):
-        raise ConfigError(f"state (argument) must be a ContentReplacementState: {state!r}")
+        raise ConfigError(f"state (argument) must be a ContentReplacementState: {shown(state)}")
     known = None if state is None else state.known()
     return _arrays(core.columns(messages, known, is_exempt))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolbudget import _core as core
 from toolbudget._core.pure import Key, PlanOptions
 from toolbudget._core.pure.shape import text_parts
+from toolbudget._display import shown
 from toolbudget.budget.aggregate import rewrite
 from toolbudget.budget.engine import Engine
 from toolbudget.budget.journal import Journal
@@ -376,7 +377,7 @@ def _enforce(messages: Sequence[Any], journal: Journal, options: PlanOptions) ->
 
 def _check_state(state: object) -> None:
     if not isinstance(state, ContentReplacementState):
-        raise ConfigError(f"state (argument) must be a ContentReplacementState: {state!r}")
+        raise ConfigError(f"state (argument) must be a ContentReplacementState: {shown(state)}")
 
 
 def _plan_options(store: ResultStore, exempt_tools: Collection[str], limits: Limits) -> PlanOptions:

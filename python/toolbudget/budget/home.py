@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from toolbudget._display import shown
 from toolbudget.budget.journal import Journal
 from toolbudget.budget.lineage import inherited_records
 from toolbudget.budget.recorder import Recorder
@@ -113,7 +114,7 @@ class Home:
         }
         for name in (name for name, is_given in given.items() if is_given):
             problem = f"{name} (argument) belongs to the store given"
-            raise ConfigError(f"{problem}: {settings.store!r}")
+            raise ConfigError(f"{problem}: {shown(settings.store)}")
         return settings.store
 
     def open_log(self, settings: Settings) -> RecordLog:

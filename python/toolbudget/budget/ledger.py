@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget._core.pure import Fingerprint, Key
+from toolbudget._display import shown
 from toolbudget.budget.adopted_changes import AdoptedChanges
 from toolbudget.budget.context_edits import EDITS, KEPT_ORIGINAL, read_edits
 from toolbudget.budget.lineage import parts_of
@@ -95,7 +96,7 @@ class ContextLedger:
         found = len(self.edits)
         if known_edits is not None and known_edits != found:
             problem = "another process has cut the history meanwhile, known and recorded edits"
-            raise TranscriptError(f"{problem}: {known_edits}, {found}")
+            raise TranscriptError(f"{problem}: {shown(known_edits)}, {found}")
         return ContextChange(edit=edit, snapshot=snapshot)
 
     def take_over(self, change: ContextChange) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, cast
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def outline_for(style: PreviewStyle) -> OutlinePreview | None:
         return _outline
     if style == "outline":
         problem = "needs the packages of the extra 'code' (pip install 'toolbudget[code]')"
-        raise ConfigError(f"preview_style {problem}: {style!r}")
+        raise ConfigError(f"preview_style {problem}: {shown(style)}")
     return None
 
 

@@ -8,6 +8,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self
 
+from toolbudget._display import shown
 from toolbudget._threads import in_thread
 from toolbudget.budget.compaction import Compaction
 from toolbudget.budget.engine import Engine
@@ -150,9 +151,9 @@ class Session(Compaction, Streams, Reading):
         if transcript is not None:
             choice(transcript, "transcript", ("sidecar",))
         if parent is not None and agent_id is None:
-            raise ConfigError(f"parent (argument) goes with agent_id: {parent!r}")
+            raise ConfigError(f"parent (argument) goes with agent_id: {shown(parent)}")
         if not isinstance(parent, (Session, ContentReplacementState, type(None))):
-            raise ConfigError(f"parent (argument) must be a session or its state: {parent!r}")
+            raise ConfigError(f"parent (argument) must be a session or its state: {shown(parent)}")
         settings = Settings(
             policy=Policy(limits, DeclaredLimits(declared_limits), redact),
             durability=level,
@@ -238,7 +239,7 @@ class Session(Compaction, Streams, Reading):
         self._check_open()
         if home == self._home or home.exists():
             taken = home.session_id if home.agent_id is None else home.agent_id
-            raise ConfigError(f"{argument} (argument) exists already: {taken!r}")
+            raise ConfigError(f"{argument} (argument) exists already: {shown(taken)}")
         settings = self._settings.for_child(is_ephemeral=ephemeral)
         # What another process has decided is shared too.
         self._engine.apply_new_records(self._log)

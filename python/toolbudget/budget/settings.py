@@ -62,7 +62,7 @@ class Settings:
                 needs packages that are not installed.
         """
         if not isinstance(self.policy.limits, Limits):
-            raise ConfigError(f"limits (argument) must be Limits: {self.policy.limits!r}")
+            raise ConfigError(f"limits (argument) must be Limits: {shown(self.policy.limits)}")
         outline_for(self.policy.limits.preview_style)
         if self.store is not None:
             check_store(self.store)
@@ -85,7 +85,7 @@ def _check_hook(name: str, value: object) -> None:
         ConfigError: It is something else.
     """
     if value is not None and not callable(value):
-        raise ConfigError(f"{name} (argument) must be callable: {value!r}")
+        raise ConfigError(f"{name} (argument) must be callable: {shown(value)}")
 
 
 def check_store(store: object) -> None:
@@ -95,7 +95,7 @@ def check_store(store: object) -> None:
         ConfigError: It has no method ``put``.
     """
     if not callable(getattr(store, "put", None)):
-        raise ConfigError(f"store.put (argument) must be callable: {store!r}")
+        raise ConfigError(f"store.put (argument) must be callable: {shown(store)}")
 
 
 def exemption_of(exempt_tools: Collection[str]) -> Callable[[str], bool]:
@@ -105,7 +105,7 @@ def exemption_of(exempt_tools: Collection[str]) -> Callable[[str], bool]:
         ConfigError: They are no collection; a text is one of its characters, not of a name.
     """
     if isinstance(exempt_tools, str | bytes) or not isinstance(exempt_tools, Collection):
-        raise ConfigError(f"exempt_tools (argument) must be a collection: {exempt_tools!r}")
+        raise ConfigError(f"exempt_tools (argument) must be a collection: {shown(exempt_tools)}")
     return exempt_tools.__contains__
 
 
@@ -116,7 +116,7 @@ def check_text(name: str, value: object) -> None:
         ConfigError: It is something else.
     """
     if not isinstance(value, str):
-        raise ConfigError(f"{name} (argument) must be text: {value!r}")
+        raise ConfigError(f"{name} (argument) must be text: {shown(value)}")
 
 
 def plain_body(body: object) -> bytes:
@@ -144,5 +144,5 @@ def check_id(name: str, value: object) -> str:
     # What a subclass says of itself, an enumeration say, takes no part.
     plain = str.__str__(value)
     if not survives_json(plain):
-        raise ConfigError(f"{name} (argument) holds a character as two surrogates: {value!r}")
+        raise ConfigError(f"{name} (argument) holds a character as two surrogates: {shown(value)}")
     return plain

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from toolbudget import _core as core
 from toolbudget._core import pure
 from toolbudget._core.pure import Fingerprint, Key, Known
+from toolbudget._display import shown
 from toolbudget.errors import TranscriptError
 
 if TYPE_CHECKING:
@@ -319,7 +320,7 @@ class ContentReplacementState:
             version = document["version"]
             if version != _VERSION:
                 raise TranscriptError(
-                    f"state has a version that this library cannot read: {version!r}"
+                    f"state has a version that this library cannot read: {shown(version)}"
                 )
             for tool_use_id, size_chars, text_hash, replacement in document["decisions"]:
                 _check_entry(tool_use_id, size_chars, text_hash, replacement)
@@ -337,11 +338,11 @@ class ContentReplacementState:
 
 def _check_entry(tool_use_id: object, size_chars: object, text_hash: object, text: object) -> None:
     if not isinstance(tool_use_id, str) or not isinstance(text_hash, str):
-        raise TypeError(f"id and hash must be text: {tool_use_id!r}, {text_hash!r}")
+        raise TypeError(f"id and hash must be text: {shown(tool_use_id)}, {shown(text_hash)}")
     if not isinstance(size_chars, int) or isinstance(size_chars, bool):
-        raise TypeError(f"size must be a whole number: {size_chars!r}")
+        raise TypeError(f"size must be a whole number: {shown(size_chars)}")
     if text is not None and not isinstance(text, str):
-        raise TypeError(f"replacement must be text or null: {text!r}")
+        raise TypeError(f"replacement must be text or null: {shown(text)}")
 
 
 def create_content_replacement_state() -> ContentReplacementState:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from toolbudget._core.pure import STYLE_VERSIONS
+from toolbudget._display import shown
 from toolbudget.budget.report import Failure
 from toolbudget.errors import StoreError
 from toolbudget.storage._paths import refuse_unshowable
@@ -157,7 +158,7 @@ def _checked(outcome: object) -> Placed | Exception:
         raise TypeError(f"store gave no StoredResult but a {type(outcome).__name__}")
     file_name = PurePath(outcome.path).name
     if type(outcome.size_bytes) is not int or not isinstance(outcome.digest, str):
-        raise TypeError(f"store gave a result with odd fields: {outcome!r}")
+        raise TypeError(f"store gave a result with odd fields: {shown(outcome)}")
     refuse_unshowable(outcome.shown_path, "shown_path of a stored result")
     size_bytes, digest, shown_path = outcome.size_bytes, outcome.digest, outcome.shown_path
     return Placed(file_name, size_bytes, digest, shown_path, outcome.is_new)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolbudget._core.pure.plan import redact_part
+from toolbudget._display import shown
 from toolbudget.budget.requests import Requests
 from toolbudget.errors import ConfigError
 from toolbudget.storage.store import persist_tool_result
@@ -67,7 +68,7 @@ class Streams(Requests):
             )
         open_stream = getattr(self._engine.store, "open_stream", None)
         if open_stream is None:
-            raise ConfigError(f"store has no open_stream: {self._engine.store!r}")
+            raise ConfigError(f"store has no open_stream: {shown(self._engine.store)}")
         stream: ResultStream = open_stream(tool_use_id)
         return stream
 

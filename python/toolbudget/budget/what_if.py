@@ -11,6 +11,7 @@ import numpy as np
 from toolbudget import _core as core
 from toolbudget._core.pure import Standing
 from toolbudget._core.pure.choose import PREVIEW_STEPS_PERCENT
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError
 from toolbudget.limits.validation import choice, positive_number, positive_whole_number
 
@@ -108,7 +109,7 @@ def _plain(limits: Iterable[float] | NDArray[Any]) -> Iterable[Any]:
     if isinstance(limits, np.ndarray):
         return limits.ravel().tolist()
     if not isinstance(limits, Iterable):
-        raise ConfigError(f"limits (argument) must be several numbers: {limits!r}")
+        raise ConfigError(f"limits (argument) must be several numbers: {shown(limits)}")
     return limits
 
 

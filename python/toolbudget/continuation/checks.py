@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError
 
 __all__ = ["check_tokens"]
@@ -15,4 +16,4 @@ def check_tokens(name: str, value: object, *, or_none: bool = False) -> None:
     """
     if type(value) is not int:
         kinds = "an int, or None" if or_none else "an int"
-        raise ConfigError(f"{name} (argument) must be tokens, {kinds}: {value!r}")
+        raise ConfigError(f"{name} (argument) must be tokens, {kinds}: {shown(value)}")

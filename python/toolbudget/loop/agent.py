@@ -242,7 +242,7 @@ def _check_parts(session: object, pipeline: object, tools: object, messages: obj
     if session is not None and not callable(getattr(session, "enforce", None)):
         raise ConfigError(f"session (argument) must be a session: {shown(session)}")
     if pipeline is not None and getattr(pipeline, "session", pipeline) is not session:
-        raise ConfigError(f"pipeline (argument) must be of the same session: {pipeline!r}")
+        raise ConfigError(f"pipeline (argument) must be of the same session: {shown(pipeline)}")
     if isinstance(tools, str) or not isinstance(tools, Iterable):
         raise ConfigError(f"tools (argument) must be several tools: {shown(tools)}")
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
@@ -254,4 +254,4 @@ def _check_parts(session: object, pipeline: object, tools: object, messages: obj
 
 def _check_count(name: str, value: object) -> None:
     if type(value) is not int or value < 1:
-        raise ConfigError(f"{name} (argument) must be a whole number above 0: {value!r}")
+        raise ConfigError(f"{name} (argument) must be a whole number above 0: {shown(value)}")

@@ -48,7 +48,7 @@ class _Anthropic:
             raise ConfigError(f"model (argument) must be the name of a model: {shown(model)}")
         if type(max_tokens) is not int or max_tokens < 1:
             raise ConfigError(
-                f"max_tokens (argument) must be a whole number above 0: {max_tokens!r}"
+                f"max_tokens (argument) must be a whole number above 0: {shown(max_tokens)}"
             )
         self._client: Any = client
         self._frame: dict[str, Any] = {

@@ -88,7 +88,7 @@ class Tools:
             if not isinstance(name, str) or not callable(field(one, "run")):
                 raise ConfigError(f"tools (argument) must have a name and run: {shown(one)}")
             if name in self._tools:
-                raise ConfigError(f"tools (argument) must have a name each: {name!r}")
+                raise ConfigError(f"tools (argument) must have a name each: {shown(name)}")
             self._tools[name] = one
 
     @property

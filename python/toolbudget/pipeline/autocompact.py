@@ -6,6 +6,7 @@ import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from toolbudget._display import shown
 from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError, ToolBudgetError
 from toolbudget.messages.plain import detached
@@ -123,7 +124,7 @@ class Autocompact:
         if inspect.isawaitable(summary):
             if inspect.iscoroutine(summary):
                 summary.close()
-            raise ConfigError(f"summarise is asynchronous, use arun: {self.summarise!r}")
+            raise ConfigError(f"summarise is asynchronous, use arun: {shown(self.summarise)}")
         return self._replace(context, plan, summary)
 
     async def _arun(self, context: TurnContext, plan: _Plan | None) -> StageResult | None:

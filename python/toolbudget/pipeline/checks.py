@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeGuard
 
+from toolbudget._display import shown
 from toolbudget.errors import ConfigError
 
 __all__ = [
@@ -25,7 +26,7 @@ def check_count(name: str, value: object, *, at_least: int = 0) -> None:
     """
     if type(value) is not int or value < at_least:
         raise ConfigError(
-            f"{name} (argument) must be a whole number of at least {at_least}: {value!r}"
+            f"{name} (argument) must be a whole number of at least {at_least}: {shown(value)}"
         )
 
 
@@ -36,7 +37,7 @@ def check_seconds(name: str, value: object) -> None:
         ConfigError: It is something else.
     """
     if not _is_number(value) or not 0 < value < math.inf:
-        raise ConfigError(f"{name} (argument) must be a finite number of seconds: {value!r}")
+        raise ConfigError(f"{name} (argument) must be a finite number of seconds: {shown(value)}")
 
 
 def check_turn(now_s: object, idle_s: object, used_tokens: object) -> None:
@@ -48,9 +49,9 @@ def check_turn(now_s: object, idle_s: object, used_tokens: object) -> None:
         ConfigError: One of them is something else; ``None`` stands for what was not given.
     """
     if now_s is not None and (not _is_number(now_s) or not math.isfinite(now_s)):
-        raise ConfigError(f"now_s (argument) must be a finite number of seconds: {now_s!r}")
+        raise ConfigError(f"now_s (argument) must be a finite number of seconds: {shown(now_s)}")
     if idle_s is not None and (not _is_number(idle_s) or math.isnan(idle_s)):
-        raise ConfigError(f"idle_s (argument) must be a number of seconds: {idle_s!r}")
+        raise ConfigError(f"idle_s (argument) must be a number of seconds: {shown(idle_s)}")
     if used_tokens is not None:
         check_count("used_tokens", used_tokens)
 
@@ -62,7 +63,7 @@ def check_share(name: str, value: object) -> None:
         ConfigError: It is something else.
     """
     if not isinstance(value, float) or not 0 < value < 1:
-        raise ConfigError(f"{name} (argument) must be above 0 and below 1: {value!r}")
+        raise ConfigError(f"{name} (argument) must be above 0 and below 1: {shown(value)}")
 
 
 def check_callable(name: str, value: object) -> None:
@@ -72,7 +73,7 @@ def check_callable(name: str, value: object) -> None:
         ConfigError: It is something else.
     """
     if not callable(value):
-        raise ConfigError(f"{name} (argument) must be callable: {value!r}")
+        raise ConfigError(f"{name} (argument) must be callable: {shown(value)}")
 
 
 def check_methods(name: str, value: object, *methods: str) -> None:
@@ -83,7 +84,7 @@ def check_methods(name: str, value: object, *methods: str) -> None:
     """
     for method in methods:
         if not callable(getattr(value, method, None)):
-            raise ConfigError(f"{name} (argument) must have a method {method}: {value!r}")
+            raise ConfigError(f"{name} (argument) must have a method {method}: {shown(value)}")
 
 
 def _is_number(value: object) -> TypeGuard[float]:

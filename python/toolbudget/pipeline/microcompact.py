@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolbudget import _core as core
 from toolbudget._core.pure import Change
+from toolbudget._display import shown
 from toolbudget.budget.clearing import OldResult, is_cleared_text
 from toolbudget.errors import ConfigError
 from toolbudget.pipeline.checks import check_count, check_seconds
@@ -108,7 +109,7 @@ class Microcompact:
     ) -> None:
         check_count("keep", keep)
         if isinstance(tools, str) or not isinstance(tools, Iterable):
-            raise ConfigError(f"tools (argument) must be a set of names: {tools!r}")
+            raise ConfigError(f"tools (argument) must be a set of names: {shown(tools)}")
         if idle_s is not None:
             check_seconds("idle_s", idle_s)
         if trigger_results is not None:

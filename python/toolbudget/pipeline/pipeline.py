@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from toolbudget._display import shown
 from toolbudget._threads import in_thread
 from toolbudget.errors import ConfigError
 from toolbudget.pipeline.checks import check_callable, check_methods, check_turn
@@ -256,19 +257,19 @@ def _in_order(stages: Iterable[Stage]) -> tuple[Stage, ...]:
         ConfigError: They are no stages, or the name of one is unknown, or there twice.
     """
     if not isinstance(stages, Iterable):
-        raise ConfigError(f"stages (argument) must be a list of stages: {stages!r}")
+        raise ConfigError(f"stages (argument) must be a list of stages: {shown(stages)}")
     given = list(stages)
     names: set[str] = set()
     for stage in given:
         if isinstance(stage, type):
-            raise ConfigError(f"stages (argument) must be objects, not classes: {stage!r}")
+            raise ConfigError(f"stages (argument) must be objects, not classes: {shown(stage)}")
         name = getattr(stage, "name", None)
         if name not in STAGE_ORDER:
             wanted = ", ".join(map(repr, STAGE_ORDER))
-            raise ConfigError(f"stages (argument): name must be one of {wanted}: {name!r}")
+            raise ConfigError(f"stages (argument): name must be one of {wanted}: {shown(name)}")
         if name in names:
-            raise ConfigError(f"stages (argument) must have each stage once: {name!r}")
+            raise ConfigError(f"stages (argument) must have each stage once: {shown(name)}")
         if not callable(getattr(stage, "run", None)):
-            raise ConfigError(f"stages (argument): stage has no method run: {stage!r}")
+            raise ConfigError(f"stages (argument): stage has no method run: {shown(stage)}")
         names.add(name)
     return tuple(sorted(given, key=lambda stage: _PLACE[stage.name]))

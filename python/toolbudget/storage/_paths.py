@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from toolbudget._display import quoted_path
 from toolbudget.errors import ConfigError
 
 __all__ = ["absolute_path", "names_below", "path_from_root", "refuse_unshowable"]
@@ -30,12 +31,12 @@ def path_from_root(path: str | os.PathLike[str], what: str, *, kind: str) -> Pat
     except TypeError:
         named = ""
     if not named or not isinstance(named, str):
-        raise ConfigError(f"{what} must name a {kind}: {path!r}")
+        raise ConfigError(f"{what} must name a {kind}: {quoted_path(path)}")
     try:
         return Path(named).absolute()
     except OSError as error:
         problem = "is relative, and the working directory is gone"
-        raise ConfigError(f"{what} {problem}: {named!r}") from error
+        raise ConfigError(f"{what} {problem}: {quoted_path(named)}") from error
 
 
 def names_below(directory: Path, anchor: Path) -> tuple[str, ...]:
@@ -45,7 +46,8 @@ def names_below(directory: Path, anchor: Path) -> tuple[str, ...]:
         ConfigError: The anchor is not above the directory.
     """
     if not directory.is_relative_to(anchor) or directory == anchor:
-        raise ConfigError(f"anchor {str(anchor)!r} is not above directory: {str(directory)!r}")
+        problem = f"anchor {quoted_path(str(anchor))} is not above directory"
+        raise ConfigError(f"{problem}: {quoted_path(str(directory))}")
     return directory.relative_to(anchor).parts
 
 
@@ -57,7 +59,7 @@ def refuse_unshowable(path: str, what: str) -> None:
     """
     problem = _problem_of(path)
     if problem is not None:
-        raise ConfigError(f"{what} {problem}: {path!r}")
+        raise ConfigError(f"{what} {problem}: {quoted_path(path)}")
 
 
 def _problem_of(path: object) -> str | None:

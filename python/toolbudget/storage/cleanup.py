@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from toolbudget._display import quoted_path, shown
 from toolbudget.errors import ConfigError, TranscriptError
 from toolbudget.storage._files import POSIX, close_quietly
 from toolbudget.storage._removal import NotDeletedError, NotRemovedError, remove_session
@@ -153,7 +154,7 @@ def plan_cleanup(
     age_s = DEFAULT_AGE_S if older_than_s is None else older_than_s
     if not os.fspath(root):
         # An unset variable must never stand for the folder that one happens to be in.
-        raise ConfigError(f"root (argument) names no folder: {root!r}")
+        raise ConfigError(f"root (argument) names no folder: {quoted_path(root)}")
     folder, places = sessions_of_root(root, files=files)
     found: list[SessionSummary] = []
     for place in places:
@@ -337,7 +338,7 @@ def _require_limits(
             or not isinstance(value, int | float)
             or not 0 < value < math.inf
         ):
-            raise ConfigError(f"{name} (argument) must be a number above 0: {value!r}")
+            raise ConfigError(f"{name} (argument) must be a number above 0: {shown(value)}")
 
 
 def _leftovers(root: Path, files: RemovingFileSystem) -> tuple[str, ...]:

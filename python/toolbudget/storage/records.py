@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import orjson
 import xxhash
 
+from toolbudget._display import shown
 from toolbudget.errors import TranscriptError
 from toolbudget.storage.entries import (
     ContentReplacementRecord,
@@ -174,7 +175,7 @@ def encode_record(record: Mapping[str, object]) -> bytes:
         b'{"type":"user","text":"caf\\u00e9\\n"}\n'
     """
     if not isinstance(record, Mapping):
-        raise TranscriptError(f"record must be a mapping: {record!r}")
+        raise TranscriptError(f"record must be a mapping: {shown(record)}")
     if record.get("type") != CONTENT_REPLACEMENT:
         return _encode_json(dict(record)) + b"\n"
     ordered = {key: record[key] for key in _WIRE_ORDER if key in record}

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
+from toolbudget._display import quoted_path, shown
 from toolbudget.errors import ConfigError, StoreError
 from toolbudget.limits.validation import choice, positive_number
 from toolbudget.storage._aside import create_aside
@@ -328,7 +329,9 @@ class DirectoryStore:
         try:
             shown_path = self._display_path(path)
         except Exception as error:
-            raise ConfigError(f"display_path raises {error!r} for: {str(path)!r}") from error
+            raise ConfigError(
+                f"display_path raises {error!r} for: {quoted_path(str(path))}"
+            ) from error
         refuse_unshowable(shown_path, "result of display_path")
         return shown_path
 
@@ -356,7 +359,7 @@ def get_tool_result_path(
         '/data/tool-results/toolu_01.txt'
     """
     if not isinstance(tool_use_id, str):
-        raise ConfigError(f"tool_use_id (argument) must be text: {tool_use_id!r}")
+        raise ConfigError(f"tool_use_id (argument) must be text: {shown(tool_use_id)}")
     file_name = result_name(tool_use_id) + extension_of(is_json=is_json)
     return absolute_path(directory, "directory (argument)") / file_name
 

@@ -10,6 +10,7 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from toolbudget._display import quoted_path
 from toolbudget.errors import ToolError, ToolInputError
 from toolbudget.storage._files import POSIX, close_quietly, open_chain
 from toolbudget.storage._session_files import reason_of
@@ -90,9 +91,9 @@ def open_file(path: str, *, files: ReadableFileSystem = POSIX) -> Iterator[FileS
     try:
         handle = files.open_anywhere(path)
     except OSError as error:
-        raise ToolError(f"cannot read, {reason_of(error)}: {path!r}") from error
+        raise ToolError(f"cannot read, {reason_of(error)}: {quoted_path(path)}") from error
     except ValueError as error:
-        raise ToolInputError(f"path cannot be one, {error}: {path!r}") from error
+        raise ToolInputError(f"path cannot be one, {error}: {quoted_path(path)}") from error
     with _source(handle, path, files, None) as source:
         yield source
 
@@ -114,9 +115,11 @@ def open_stored(
         finally:
             close_quietly(files, parent)
     except FileNotFoundError as error:
-        raise ToolError(f"the stored result is gone, no such file: {path!r}") from error
+        raise ToolError(f"the stored result is gone, no such file: {quoted_path(path)}") from error
     except OSError as error:
-        raise ToolError(f"cannot read the stored result, {reason_of(error)}: {path!r}") from error
+        raise ToolError(
+            f"cannot read the stored result, {reason_of(error)}: {quoted_path(path)}"
+        ) from error
     with _source(handle, path, files, STORED_ENCODING) as source:
         yield source
 
@@ -143,11 +146,11 @@ def _source(
     try:
         status = files.status(handle)
         if status.is_directory:
-            raise ToolError(f"is a directory, not a file: {path!r}")
+            raise ToolError(f"is a directory, not a file: {quoted_path(path)}")
         if not status.is_regular:
-            raise ToolError(f"is a FIFO, socket or device, not a file: {path!r}")
+            raise ToolError(f"is a FIFO, socket or device, not a file: {quoted_path(path)}")
         yield FileSource(handle, files=files, encoding=encoding)
     except OSError as error:
-        raise ToolError(f"cannot read, {reason_of(error)}: {path!r}") from error
+        raise ToolError(f"cannot read, {reason_of(error)}: {quoted_path(path)}") from error
     finally:
         close_quietly(files, handle)

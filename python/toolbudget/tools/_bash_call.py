@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from toolbudget._display import shown
+from toolbudget._display import quoted_path, shown
 from toolbudget.errors import (
     ConfigError,
     StoreError,
@@ -188,7 +188,7 @@ def _checked(command: str, options: BashOptions) -> _Call:
     if session is not None and store is not None:
         raise ConfigError("session and store (arguments) exclude each other: a session has its own")
     if store is not None and not hasattr(store, "open_stream"):
-        raise ConfigError(f"store (argument) has no open_stream: {store!r}")
+        raise ConfigError(f"store (argument) has no open_stream: {shown(store)}")
     tool_use_id = options.get("tool_use_id")
     inline_chars = options.get("inline_chars", DEFAULT_INLINE_CHARS)
     return _Call(
@@ -262,7 +262,9 @@ def _environment(value: object) -> Mapping[str, str] | None:
         is_text = isinstance(name, str) and isinstance(text, str)
         if not is_text or not name or "=" in name or "\0" in name or "\0" in text:
             # Its value may be a secret.
-            raise ConfigError(f"env (argument) has a variable that no program can have: {name!r}")
+            raise ConfigError(
+                f"env (argument) has a variable that no program can have: {shown(name)}"
+            )
     return value
 
 
@@ -299,7 +301,9 @@ def _run(call: _Call, output: Output, is_cancelled: Callable[[], bool]) -> tuple
             return shell, run_command(command, output.take, is_cancelled)
         except FileNotFoundError as error:
             if call.cwd is not None and error.filename == call.cwd:
-                raise ToolError(f"bash: folder to run in does not exist: {call.cwd!r}") from error
+                raise ToolError(
+                    f"bash: folder to run in does not exist: {quoted_path(call.cwd)}"
+                ) from error
         except OSError as error:
             raise _start_error(call, error) from error
     raise ToolError("bash: cannot start: there is neither bash nor sh on the PATH")
@@ -308,7 +312,7 @@ def _run(call: _Call, output: Output, is_cancelled: Callable[[], bool]) -> tuple
 def _start_error(call: _Call, error: OSError) -> ToolError:
     reason = error.strerror or str(error)
     if call.cwd is not None and error.filename == call.cwd:
-        return ToolError(f"bash: cannot run in {call.cwd!r}: {reason}")
+        return ToolError(f"bash: cannot run in {quoted_path(call.cwd)}: {reason}")
     if error.errno == errno.E2BIG:
         return ToolError(f"bash: command is too long to be started: {len(call.command)} bytes")
     return ToolError(f"bash: cannot start: {reason}")

@@ -234,5 +234,5 @@ def _input_of(tool_use: Mapping[str, object]) -> Any:  # noqa: ANN401 - checked 
 def _checked(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
     names = [parameter.name for parameter in parameters]
     if len(set(names)) != len(names):
-        raise ConfigError(f"a tool has two parameters of one name: {names!r}")
+        raise ConfigError(f"a tool has two parameters of one name: {shown(names)}")
     return tuple(parameters)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from toolbudget import ConfigError, InvalidMessageError
+from toolbudget import ConfigError, DirectoryStore, InvalidMessageError, Session, collect
 from toolbudget._display import shown
 from toolbudget.messages.plain import content_blocks
+from toolbudget.pipeline import Pipeline
 from toolbudget.storage.result import store_error
 from toolbudget.tokens import rough_token_count_for_chars
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HUGE = 10**5_000
 
@@ -64,3 +69,37 @@ def test_every_layer_shows_a_number_without_text_alike() -> None:
         rough_token_count_for_chars(4, [HUGE])  # type: ignore[arg-type]
     error = store_error(ValueError("full"), HUGE, Path("/s"))  # type: ignore[arg-type]
     assert str(error) == "cannot store result <int> in '/s': full"
+
+
+ODD = (HUGE, Named("x\n" * 1_000_000), Broken(), ["x" * 1_000_000] * 1_000)
+
+
+CALLS: Final[dict[str, Callable[[Any], object]]] = {
+    "root": lambda value: Session.open(value, "session"),
+    "session_id": lambda value: Session.open(".", value),
+    "agent_id": lambda value: Session.open(".", "session", agent_id=value),
+    "limits": lambda value: Session.open(".", "session", limits=value),
+    "store": lambda value: Session.open(".", "session", store=value),
+    "redact": lambda value: Session.open(".", "session", redact=value),
+    "parent": lambda value: Session.open(".", "session", parent=value, agent_id="a"),
+    "durability": lambda value: Session.open(".", "session", durability=value),
+    "history": lambda value: Session.open(".", "session", history=value),
+    "directory": DirectoryStore,
+    "state": lambda value: collect([], state=value),
+    "stages": lambda value: Pipeline(value, session=None),
+    "stage": lambda value: Pipeline([value], session=None),
+}
+
+
+@pytest.mark.parametrize("value", ODD, ids=["number", "long", "broken", "large"])
+@pytest.mark.parametrize("argument", CALLS)
+def test_no_argument_spoils_the_error_about_it(
+    argument: str, value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error names what is wrong; none of a value's own is raised, and none floods a log."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((ConfigError, TypeError)) as caught:
+        CALLS[argument](value)
+    assert len(str(caught.value)) < 5_000
+    assert str(caught.value).isprintable()
+    assert list(tmp_path.iterdir()) == []
