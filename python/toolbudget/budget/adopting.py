@@ -9,13 +9,40 @@ from typing import TYPE_CHECKING
 from toolbudget._core.pure import Adoption, Plan
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.stored_files import StoredFile
+from toolbudget.errors import ConfigError
+from toolbudget.limits.display import shown
+from toolbudget.storage.entries import fingerprinted_entry
+from toolbudget.storage.result import StoredResult
 
 if TYPE_CHECKING:
     from toolbudget._core.pure import Key
     from toolbudget.budget.journal import Journal
-    from toolbudget.storage.result import StoredResult
 
-__all__ = ["adopt"]
+__all__ = ["adopt", "check_adoption"]
+
+
+def check_adoption(stored: object, fingerprint: object, replacement: object) -> None:
+    """Refuse what would be recorded and could not be read back, or not be sent.
+
+    Raises:
+        ConfigError: An argument is not what it must be; the message names it and the value.
+    """
+    if not isinstance(stored, StoredResult):
+        raise ConfigError(f"stored (argument) must be a StoredResult: {shown(stored)}")
+    parts = list(fingerprint) if isinstance(fingerprint, tuple) else []
+    if fingerprinted_entry(["", *parts]) is None:
+        problem = "fingerprint (argument) must be the size and the hash of a text"
+        raise ConfigError(f"{problem}: {shown(fingerprint)}")
+    if not isinstance(replacement, str) or not replacement.strip() or not _is_sendable(replacement):
+        problem = "replacement (argument) must be text that can be sent"
+        raise ConfigError(f"{problem}: {shown(replacement)}")
+
+
+def _is_sendable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def adopt(

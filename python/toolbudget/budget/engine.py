@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from toolbudget import _core as core
 from toolbudget._core import pure
 from toolbudget._core.pure import Key
-from toolbudget.budget.adopting import adopt
+from toolbudget.budget.adopting import adopt, check_adoption
 from toolbudget.budget.aggregate import changes_of
 from toolbudget.budget.clearing import ClearedResults, plan_clearing, plan_storing
 from toolbudget.budget.gating import Gating
@@ -140,6 +140,7 @@ class Engine(Gating):
     ) -> tuple[str, EnforcementReport]:
         """Decide that a result, stored already, is replaced; return what holds."""
         check_text("tool_use_id", tool_use_id)
+        check_adoption(stored, fingerprint, replacement)
         with self._deciding():
             return adopt(self._journal, Key(tool_use_id, fingerprint), replacement, stored)
 

@@ -96,6 +96,7 @@ class Streams(Requests):
             ``replacement``, or the one that was recorded for the same id and text before.
 
         Raises:
+            ConfigError: An argument could not be recorded, or ``replacement`` not be sent.
             TranscriptError: With ``strict``, when recording failed.
 
         Example:
