@@ -102,10 +102,19 @@ def _decode(text: str, shown_path: str) -> Mapping[str, object]:
     return values
 
 
-def _parse_float(text: str) -> float | str:
-    """Give a number; its text if it is too large for one, so that it does not turn a limit off."""
+class _TooLarge:
+    """A number that no float holds: neither infinity, which turns a limit off, nor text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _parse_float(text: str) -> float | _TooLarge:
     number = float(text)
-    return text if math.isinf(number) and any(map(str.isdigit, text)) else number
+    return _TooLarge(text) if math.isinf(number) and any(map(str.isdigit, text)) else number
 
 
 def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:

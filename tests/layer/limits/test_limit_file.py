@@ -137,6 +137,8 @@ def test_what_is_no_such_file(tmp_path: Path, name: str, text: str) -> None:
         ("limits.toml", "[tools]\nBash = 2.5e309"),
         ("limits.json", '{"tools": {"Bash": 2.5e309}}'),
         ("limits.toml", "preview_bytes = 1e400"),
+        ("limits.toml", "reader_hint = 1e400"),
+        ("limits.json", '{"preview_style": 1e400}'),
     ],
 )
 def test_a_number_too_large_turns_no_limit_off(tmp_path: Path, name: str, text: str) -> None:
