@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 python = _core.load("python")
 native = _core.load("native")
 
-STYLES: Final = ("head_tail_preview", "json_preview", "salient_preview", "table_preview")
+STYLES: Final = (
+    "cut_preview",
+    "head_tail_preview",
+    "json_preview",
+    "salient_preview",
+    "table_preview",
+)
 LIMITS_BYTES: Final = (0, 1, 100, 240, 500, 1_000, 2_000, 4_000)
 TEXTS = st.one_of(
     WORDY_LOGS,

@@ -310,13 +310,12 @@ def cut_preview(text: str, max_bytes: int) -> tuple[str, bool]:
 
     Args:
         text: Any text; only as much of it is looked at as can be shown.
-        max_bytes: Largest size of the preview in UTF-8 bytes.
+        max_bytes: Largest size of the preview in UTF-8 bytes; below 0 there is no room either.
 
     Returns:
         The preview, and whether anything was left out.
 
     Raises:
-        OverflowError: ``max_bytes`` is negative.
         MemoryError: There is no room for the preview.
 
     Example:

@@ -6,16 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use toolbudget_core::Limit;
 
-/// Reads a size; a whole number that is too large becomes the largest one.
-pub(crate) fn saturating_usize(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    value.extract().or_else(|error: PyErr| {
-        let is_too_large = error.is_instance_of::<PyOverflowError>(value.py()) && value.gt(0)?;
-        if is_too_large {
-            Ok(usize::MAX)
-        } else {
-            Err(error)
-        }
-    })
+/// Reads how many bytes there is room for: none below zero, the most if it is too large a number.
+pub(crate) fn room_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let wanted = saturating_i128(value)?.max(0);
+    Ok(usize::try_from(wanted).unwrap_or(usize::MAX))
 }
 
 /// Reads the sizes of items.

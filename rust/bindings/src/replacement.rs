@@ -14,7 +14,7 @@ pub(crate) fn cut_preview<'py>(
     text: &Bound<'py, PyString>,
     max_bytes: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyString>, bool)> {
-    let max_bytes = number::saturating_usize(max_bytes)?;
+    let max_bytes = number::room_bytes(max_bytes)?;
     let head = Wtf8::of(&text::head(text, preview_window_chars(max_bytes))?)?;
     let preview = toolbudget_core::cut_preview(head.as_bytes()?, max_bytes);
     let preview = preview.map_err(error::out_of_memory)?;

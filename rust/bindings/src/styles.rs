@@ -158,8 +158,7 @@ fn show<'a, 'py>(
     max_bytes: &Bound<'py, PyAny>,
     style: impl FnOnce(&Joined<'a, 'py>, usize) -> Result<Preview, Unreadable>,
 ) -> PyResult<(Bound<'py, PyString>, bool)> {
-    let max_bytes = number::saturating_i128(max_bytes)?.max(0);
-    let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    let max_bytes = number::room_bytes(max_bytes)?;
     let joined = Joined::of(std::slice::from_ref(text))?;
     let preview = style(&joined, max_bytes).map_err(|Unreadable(problem)| problem)?;
     let shown = PyString::from_bytes(text.py(), preview.text.as_bytes())?;
