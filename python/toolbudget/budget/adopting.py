@@ -7,10 +7,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from toolbudget._core.pure import Adoption, Plan
+from toolbudget._display import shown
 from toolbudget.budget.report import EnforcementReport
 from toolbudget.budget.stored_files import StoredFile
 from toolbudget.errors import ConfigError
-from toolbudget.limits.display import shown
 from toolbudget.storage.entries import fingerprinted_entry
 from toolbudget.storage.result import StoredResult
 
