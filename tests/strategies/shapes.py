@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import UserDict
+from collections import OrderedDict, UserDict
+from types import MappingProxyType
 from typing import Any
 
 from hypothesis import strategies as st
@@ -23,6 +24,10 @@ class Text(str):
     def __getitem__(self, key: object) -> str:
         """Lie about the characters."""
         return "?"
+
+
+class Fields(dict[str, Any]):
+    """A dict of a subclass."""
 
 
 class SdkObject:
@@ -83,6 +88,17 @@ def rarely(odd: st.SearchStrategy[Any], usual: st.SearchStrategy[Any]) -> st.Sea
 
 
 def shaped(blocks: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[object]:
-    """Give dicts, and now and then the same as another mapping or as an object."""
-    others = st.sampled_from([UserDict, lambda block: SdkObject(**block)])
+    """Give dicts, and now and then the same as another mapping, in another form or as an object."""
+    others = st.sampled_from(
+        [
+            UserDict,
+            OrderedDict,
+            MappingProxyType,
+            Fields,
+            lambda block: SdkObject(**block),
+            lambda block: {Text(key): block[key] for key in block},
+            lambda block: dict(reversed(block.items())),
+            lambda block: {"": 0, 1: 2, **block, "x" * 3_000: math.nan},
+        ]
+    )
     return rarely(st.builds(lambda make, block: make(block), others, blocks), blocks)
