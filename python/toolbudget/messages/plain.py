@@ -28,14 +28,23 @@ def clone(value: object) -> Any:  # noqa: ANN401 - as open as JSON
 
     Mappings and objects become dicts, tuples become lists. It does not recurse, so that no depth of
     nesting that a parser let through ends it.
+
+    Raises:
+        InvalidMessageError: The value holds itself.
     """
     holder: list[Any] = [value]
     pending: list[tuple[Any, Any]] = [(holder, 0)]
+    above: set[int] = set()
     while pending:
         parent, key = pending.pop()
+        if parent is None:  # everything in it is copied
+            above.discard(id(key))
+            continue
         item = parent[key]
         if type(item) in _IMMUTABLE:
             continue
+        if id(item) in above:
+            raise InvalidMessageError(f"value holds itself, which no JSON can: {shown(item)}")
         copied = _opened(item)
         parent[key] = copied
         entries: Iterable[tuple[Any, Any]] = ()
@@ -43,7 +52,12 @@ def clone(value: object) -> Any:  # noqa: ANN401 - as open as JSON
             entries = copied.items()
         elif type(copied) is list:
             entries = enumerate(copied)
-        pending.extend((copied, name) for name, child in entries if type(child) not in _IMMUTABLE)
+        below = [(copied, name) for name, child in entries if type(child) not in _IMMUTABLE]
+        if below:
+            above.add(id(item))
+            # It is kept until then, so that no other value gets its id.
+            pending.append((None, item))
+            pending += below
     return holder[0]
 
 

@@ -31,6 +31,7 @@ from toolbudget.messages import (
     split_chains,
     user_message_to_message_param,
 )
+from toolbudget.messages.plain import clone
 from toolbudget.tokens import token_count_with_estimation
 
 if TYPE_CHECKING:
@@ -324,3 +325,15 @@ def test_whatever_stands_where_is_taken_or_refused(conversation: list[Any]) -> N
         with suppress(InvalidMessageError):
             function(conversation)
     assert canonical(conversation) == canonical(before)
+
+
+@pytest.mark.parametrize("through", ["dict", "list", "both"])
+def test_what_holds_itself_is_refused(through: str) -> None:
+    """It was copied for ever; what only stands there twice is copied twice."""
+    part: Any = {"type": "text", "text": "a", "of": []}
+    whole = {"dict": part, "list": part["of"], "both": [{"of": part}]}[through]
+    twice = [part["of"], part["of"]]
+    assert clone({**part, "twice": twice})["twice"] == [[], []]
+    part["of"].append(whole)
+    with pytest.raises(InvalidMessageError, match="holds itself"):
+        normalize_messages_for_api([{"role": "user", "content": [part]}])
