@@ -73,19 +73,16 @@ test-neon: require-cargo require-arm ## Lint and test the Rust core for 64-bit A
 	cargo clippy --locked --package toolbudget-core --all-targets --target $(ARM_TARGET) -- --deny warnings
 	cargo test --locked --package toolbudget-core --target $(ARM_TARGET)
 
-# CI measures coverage in the same run: NATIVE_SUITE=coverage.
-NATIVE_SUITE := test-native-core
-
 .PHONY: test-python
-test-python: $(NATIVE_SUITE) test-pure-core ## Run the whole Python suite, once with each core
+test-python: test-native-core test-pure-core ## Run the whole Python suite, once with each core
 
 .PHONY: test-native-core
 test-native-core: setup ## Run the Python suite with the native core; no silent fall-back
 	TOOLBUDGET_CORE=native $(BIN)/pytest $(PYTEST_ALL)
 
 .PHONY: test-pure-core
-test-pure-core: setup ## Run the Python suite with the pure core
-	TOOLBUDGET_CORE=python $(BIN)/pytest $(PYTEST_ALL)
+test-pure-core: setup ## Run the Python suite with the pure core; tests/core takes both, and ran before
+	TOOLBUDGET_CORE=python $(BIN)/pytest $(PYTEST_ALL) --ignore=tests/core
 
 .PHONY: coverage
 coverage: setup ## Measure the branches that the Python suite runs; fail below the bound

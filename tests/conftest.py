@@ -25,6 +25,10 @@ hypothesis.settings.register_profile("dev", deadline=None, max_examples=50)
 hypothesis.settings.register_profile(
     "ci", deadline=None, max_examples=150, derandomize=True, database=None, print_blob=True
 )
+# The branches are what counts there, and examples were tried on both cores before.
+hypothesis.settings.register_profile(
+    "coverage", deadline=None, max_examples=15, derandomize=True, database=None
+)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=20_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

@@ -60,11 +60,6 @@ def test_an_unknown_core_is_an_error(value: str) -> None:
     )
 
 
-def test_the_suite_runs_on_the_core_it_was_told_to() -> None:
-    """Where ``TOOLBUDGET_CORE`` is set, the tests themselves run on that core."""
-    assert os.environ.get("TOOLBUDGET_CORE", _core.NAME) == _core.NAME
-
-
 def test_both_cores_have_the_same_names() -> None:
     """Code that runs on one core finds all it needs in the other."""
     python, native = _core.load("python"), _core.load("native")

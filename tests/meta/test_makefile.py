@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
 from typing import Final
+
+from toolbudget import _core
 
 PROJECT: Final = Path(__file__).parents[2]
 # Conditions of other targets, no commands.
@@ -23,3 +26,8 @@ def test_help_lists_every_command() -> None:
     )
     listed = set(re.findall(r"^  (\S+) +\w", shown.stdout, re.MULTILINE))
     assert commands == listed
+
+
+def test_the_suite_runs_on_the_core_it_was_told_to() -> None:
+    """Where ``TOOLBUDGET_CORE`` is set, the tests themselves run on that core."""
+    assert os.environ.get("TOOLBUDGET_CORE", _core.NAME) == _core.NAME

@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.scenarios.conversation_bugs import BUGS
 from tests.scenarios.conversation_machine import ConversationMachine
 
-_EXAMPLES: Final = {"dev": 50, "ci": 300, "long": 20_000}
+_EXAMPLES: Final = {"dev": 50, "ci": 300, "coverage": 30, "long": 20_000}
 _EXAMPLES_UNTIL_A_BUG_IS_FOUND: Final = 300
 _STEPS: Final = 25
 

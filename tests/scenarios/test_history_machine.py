@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-_EXAMPLES: Final = {"dev": 50, "ci": 250, "long": 20_000}
+_EXAMPLES: Final = {"dev": 50, "ci": 250, "coverage": 25, "long": 20_000}
 _EXAMPLES_UNTIL_A_BUG_IS_FOUND: Final = 600
 _STEPS: Final = 25
 
