@@ -197,6 +197,22 @@ def _check_shared(old: Mapping[str, Any], new: Mapping[str, Any], changed_blocks
             assert old_block is new_block
 
 
+def test_keys_of_a_subclass_of_str_give_the_same_objects(core: ModuleType) -> None:
+    """Of a key only the characters count, in the message, the result and its parts."""
+
+    def named(**fields: object) -> dict[str, object]:
+        return {Text(name): value for name, value in fields.items()}
+
+    part = named(type="text", text="long")
+    block = named(type="tool_result", tool_use_id="t1", content=[part])
+    messages = [named(message=named(role="user", content=[block]))]
+    changes = [core.Change(0, 0, "short")]
+    first, earlier = core.rewrite_again(messages, changes, [])
+    again, _ = core.rewrite_again(messages, changes, earlier)
+    assert again[0]["message"]["content"][0]["content"][0]["text"] == "short"
+    assert again[0] is first[0]
+
+
 @given(call=calls())
 def test_rewriting_again_gives_the_same_objects(core: ModuleType, call: Call) -> None:
     """The output is that of rewriting, and each changed message the one of the call before."""

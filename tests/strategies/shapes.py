@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, UserDict
-from types import MappingProxyType
 from typing import Any
 
 from hypothesis import strategies as st
@@ -93,7 +92,6 @@ def shaped(blocks: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[objec
         [
             UserDict,
             OrderedDict,
-            MappingProxyType,
             Fields,
             lambda block: SdkObject(**block),
             lambda block: {Text(key): block[key] for key in block},

@@ -121,9 +121,12 @@ fn is_same_dict<'py>(
     let (Ok(new), Ok(old)) = (new.cast_exact::<PyDict>(), old.cast_exact::<PyDict>()) else {
         return false;
     };
-    let is_name = |key: &Bound<'py, PyAny>| {
-        let key = key.cast_exact::<PyString>();
-        key.is_ok_and(|key| is_same_text(key, name))
+    let is_name = |key: &Bound<'py, PyAny>| match key.cast_exact::<PyString>() {
+        Ok(key) => is_same_text(key, name),
+        // Of a subclass only the characters count.
+        Err(_) => key
+            .cast::<PyString>()
+            .is_ok_and(|key| name.to_str().is_ok_and(|name| *key == *name)),
     };
     new.len() == old.len()
         && new

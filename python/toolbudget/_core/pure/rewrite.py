@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from toolbudget._core.pure.shape import field, is_mapping
+from toolbudget._core.pure.shape import field, is_mapping, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -140,7 +140,7 @@ def _is_same_dict(
         return False
     return all(
         key is other_key
-        and (value is other or (type(key) is str and key == name and is_same_value(value, other)))
+        and (value is other or (plain_text(key) == name and is_same_value(value, other)))
         for (key, value), (other_key, other) in zip(new.items(), old.items(), strict=True)
     )
 
